@@ -1,0 +1,78 @@
+// broker/broker.h — a whole broker as an object: made from options, a FileSystem and a Clock; no globals, no signals, no
+// exit(). A program may hold several.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/executor.h"
+#include "base/result.h"
+#include "broker/config.h"
+#include "broker/exchange.h"
+#include "broker/metadata/controller.h"
+#include "broker/partition_table.h"
+#include "protocol/exchange.h"
+#include "storage/log_manager.h"
+
+namespace cordwood::broker {
+
+namespace groups {
+class Coordinator;
+}
+class FetchSessionCache;
+class ProducerIdAllocator;
+
+class Broker {
+ public:
+  // Opens the directories (formatting empty ones), replays metadata, loads logs and takes leadership. When it returns,
+  // requests succeed; listening is the caller's. `environment` must outlive the broker.
+  static Result<std::unique_ptr<Broker>> start(storage::LogEnvironment environment, Config config);
+  ~Broker();
+
+  // On the connection's loop. Never blocks; answers now or later through the request's responder.
+  void handle(protocol::Request request);
+  void disconnected(const protocol::Peer& peer);
+
+  // After the sockets are bound: the ports that were chosen (port 0). Tells the address clients are sent to.
+  void set_bound_port(const std::string& listener_name, std::uint16_t port);
+
+  // Fences, closes every log cleanly, writes .kafka_cleanshutdown. Idempotent; the destructor alone leaves it unclean.
+  Result<void> shut_down();
+
+  // What the handlers work with.
+  const Config& config() const { return config_; }
+  Clock& clock() const { return *environment_.clock; }
+  Random& random() const { return *environment_.random; }
+  Logger& logger() const { return *environment_.logger; }
+  storage::LogManager& logs() { return *logs_; }
+  metadata::Controller& controller() { return *controller_; }
+  std::shared_ptr<const metadata::Image> image() const { return controller_->image(); }
+  PartitionTable& partitions() { return *partitions_; }
+  groups::Coordinator& groups() { return *groups_; }
+  FetchSessionCache& fetch_sessions() { return *fetch_sessions_; }
+  ProducerIdAllocator& producer_ids() { return *producer_ids_; }
+  // For what must not run on a loop: fsync, topic creation, expiry.
+  Executor& background() { return *background_; }
+  // Host and port that a client on this connection is told for this broker.
+  std::pair<std::string, std::int32_t> advertised_for(const protocol::Peer& peer) const;
+  // Effective log settings of a topic under the present image.
+  storage::LogConfig log_config(const std::string& topic) const;
+
+ private:
+  explicit Broker(storage::LogEnvironment environment, Config config);
+  storage::LogEnvironment environment_;
+  Config config_;
+  std::unique_ptr<ThreadExecutor> background_;
+  std::unique_ptr<storage::LogManager> logs_;
+  std::unique_ptr<metadata::Controller> controller_;
+  std::unique_ptr<PartitionTable> partitions_;
+  std::unique_ptr<FetchSessionCache> fetch_sessions_;
+  std::unique_ptr<ProducerIdAllocator> producer_ids_;
+  std::unique_ptr<groups::Coordinator> groups_;
+  mutable Mutex ports_mu_;
+  std::map<std::string, std::uint16_t> bound_ports_ GUARDED_BY(ports_mu_);
+  bool shut_down_ = false;
+};
+
+}  // namespace cordwood::broker

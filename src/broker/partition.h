@@ -1,0 +1,68 @@
+// broker/partition.h — a partition's role on this broker: leader or not, ISR, high watermark, who waits for it.
+//
+// Has a replica set and an ISR from the first day, of one. Threads: safe for all. Lock order: this, then its log.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "base/types.h"
+#include "broker/metadata/image.h"
+#include "protocol/error_code.h"
+#include "storage/partition_log.h"
+
+namespace cordwood::broker {
+
+class Partition {
+ public:
+  Partition(TopicPartition name, Uuid topic_id, NodeId this_node, std::shared_ptr<storage::PartitionLog> log);
+
+  const TopicPartition& name() const { return name_; }
+  Uuid topic_id() const { return topic_id_; }
+  const std::shared_ptr<storage::PartitionLog>& log() const { return log_; }
+
+  // Takes over what the metadata says. Becoming leader notes the epoch in the log at once and, with an ISR of one, lifts
+  // the high watermark to the log end. Losing leadership wakes every waiter.
+  Result<void> apply(const metadata::PartitionState& state);
+
+  struct Leadership {
+    bool is_leader = false;
+    std::int32_t leader_epoch = -1;
+    std::optional<NodeId> leader;
+    std::size_t isr_size = 0;
+    std::size_t replica_count = 0;
+  };
+  Leadership leadership() const;
+  // NONE, NOT_LEADER_OR_FOLLOWER (6), FENCED_LEADER_EPOCH (74), UNKNOWN_LEADER_EPOCH (75). `current_epoch` -1: no check.
+  protocol::ErrorCode check_leader(std::int32_t current_epoch) const;
+
+  // Appends one validated batch and moves the high watermark (ISR of one: to the log end), then wakes waiters.
+  storage::AppendResult append(MutableBytesView batch, storage::AppendOrigin origin);
+
+  // `wake` runs (on any thread, once at most, no lock of ours held) when the log end, the high watermark, the last stable
+  // offset, the leadership changes or the partition goes away. It must be cheap: post to a loop.
+  using WaiterId = std::uint64_t;
+  WaiterId add_waiter(std::function<void()> wake);
+  void remove_waiter(WaiterId id);
+  // Something else changed that waiters care about (DeleteRecords, deletion).
+  void wake_all();
+  // The partition is being deleted: answers NOT_LEADER / UNKNOWN from now on, wakes all.
+  void retire();
+
+ private:
+  const TopicPartition name_;
+  const Uuid topic_id_;
+  const NodeId this_node_;
+  const std::shared_ptr<storage::PartitionLog> log_;
+  mutable Mutex mu_;
+  metadata::PartitionState state_ GUARDED_BY(mu_);
+  bool retired_ GUARDED_BY(mu_) = false;
+  WaiterId last_waiter_ GUARDED_BY(mu_) = 0;
+  std::vector<std::pair<WaiterId, std::function<void()>>> waiters_ GUARDED_BY(mu_);
+};
+
+}  // namespace cordwood::broker

@@ -1,0 +1,49 @@
+// storage/leader_epoch_cache.h — which leader epoch wrote from which offset on; kept in leader-epoch-checkpoint.
+//
+// Rules: docs/formats/checkpoints.md, "leader epochs" (seen on Kafka 4.4.0). Externally locked (by its PartitionLog).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "base/types.h"
+#include "io/file_system.h"
+#include "storage/checkpoint_file.h"
+
+namespace cordwood::storage {
+
+struct EpochEndOffset {
+  std::int32_t epoch = -1;  // -1: undefined
+  Offset end_offset{-1};    // -1: undefined
+  bool operator==(const EpochEndOffset&) const = default;
+};
+
+class LeaderEpochCache {
+ public:
+  // Reads `path`; absent or empty is an empty cache. `fs` must outlive it. Errors: io, corrupt.
+  static Result<LeaderEpochCache> open(io::FileSystem& fs, io::Path path);
+
+  // Only the first offset of an epoch counts: no-op when `epoch` is the latest and starts at or below `start_offset`;
+  // else entries with an epoch >= or a start >= are removed first. Written to the file at once when something changed.
+  Result<void> assign(LeaderEpoch epoch, Offset start_offset);
+  Result<void> truncate_from_end(Offset end);      // removes entries that start at or above `end`
+  Result<void> truncate_from_start(Offset start);  // of those at or below, keeps the last, raised to `start`
+  Result<void> clear();                            // and writes "0\n0\n"
+  Result<void> flush();                            // writes the file whatever happened before
+
+  std::optional<EpochEntry> latest() const;
+  std::optional<EpochEntry> earliest() const;
+  std::optional<LeaderEpoch> epoch_of(Offset offset) const;
+  // OffsetForLeaderEpoch: the end of the largest epoch <= `requested` (-1 is undefined); `log_end` ends the latest.
+  EpochEndOffset end_offset_for(std::int32_t requested, Offset log_end) const;
+  const std::vector<EpochEntry>& entries() const { return entries_; }
+
+ private:
+  LeaderEpochCache(io::FileSystem& fs, io::Path path) : fs_(&fs), path_(std::move(path)) {}
+  io::FileSystem* fs_;
+  io::Path path_;
+  std::vector<EpochEntry> entries_;  // ascending by epoch and by start
+};
+
+}  // namespace cordwood::storage

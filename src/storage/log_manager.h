@@ -1,0 +1,94 @@
+// storage/log_manager.h — all logs of all log.dirs: locks, identity, loading, checkpoints, deletion.
+//
+// Threads: safe for all. Loading uses a pool per directory; periodic work runs on the executor given.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/result.h"
+#include "base/types.h"
+#include "base/uuid.h"
+#include "storage/directory_files.h"
+#include "storage/partition_log.h"
+
+namespace cordwood::storage {
+
+struct LogManagerOptions {
+  std::vector<io::Path> log_dirs;
+  int recovery_threads_per_dir = 2;                        // num.recovery.threads.per.data.dir
+  DurationMs recovery_point_checkpoint_interval{60'000};   // log.flush.offset.checkpoint.interval.ms
+  DurationMs log_start_checkpoint_interval{60'000};        // log.flush.start.offset.checkpoint.interval.ms
+  DurationMs high_watermark_checkpoint_interval{5'000};    // replica.high.watermark.checkpoint.interval.ms
+  DurationMs producer_expiration_check_interval{600'000};  // producer.id.expiration.check.interval.ms
+  DurationMs flush_scheduler_interval{INT64_MAX};          // log.flush.scheduler.interval.ms
+  DurationMs initial_task_delay{30'000};                   // log.initial.task.delay.ms
+  ProducerStateConfig producer;
+};
+
+struct LogDirectory {
+  io::Path path;                    // as configured
+  std::optional<MetaProperties> meta;  // absent: not formatted
+  Uuid id;                          // zero until formatted
+  std::optional<CleanShutdown> clean_shutdown;  // how it was left
+  std::optional<Error> offline;     // why it is not served
+};
+
+// What the metadata says of a partition directory that was found on disk.
+enum class DirectoryClaim { ours, stray };
+
+class LogManager {
+ public:
+  // Takes the .lock of every directory and reads identities; opens no log. Directories are made when absent.
+  // Errors: locked ("... is in use by another process"), invalid (same directory twice, different clusters), io.
+  static Result<std::unique_ptr<LogManager>> open(LogEnvironment environment, LogManagerOptions options);
+  ~LogManager();
+
+  const std::vector<LogDirectory>& directories() const;
+  // Writes meta.properties into every directory that has none, with a fresh directory id each.
+  Result<void> format(const std::string& cluster_id, NodeId node_id);
+  // Foreign entries of the log directories (lost+found, dot folders): skipped, one warning each.
+  std::vector<std::string> foreign_entries() const;
+
+  // Loads every partition directory. `config_of` gives a topic's settings, `claim` says whether the cluster knows
+  // this directory's partition under this topic id (strays are renamed and kept). Deletes .kafka_cleanshutdown first.
+  struct LoadCallbacks {
+    std::function<LogConfig(const std::string& topic)> config_of;
+    std::function<DirectoryClaim(const TopicPartition&, std::optional<Uuid> topic_id, Uuid directory_id)> claim;
+    std::function<void(std::size_t done, std::size_t total)> progress;  // may be empty
+  };
+  Result<void> load(const LoadCallbacks& callbacks);
+
+  // Safe for all threads, lock-free in effect. Null when there is none.
+  std::shared_ptr<PartitionLog> find(const TopicPartition& partition) const;
+  std::vector<std::shared_ptr<PartitionLog>> all() const;
+  // The log of the partition, made when absent: in `directory_id` when given and online, else in the directory with the
+  // fewest logs.
+  Result<std::shared_ptr<PartitionLog>> get_or_create(const TopicPartition& partition, Uuid topic_id,
+                                                      const LogConfig& config, std::optional<Uuid> directory_id = {});
+  // Renames to "-delete" at once and removes after file.delete.delay.ms. Absent is fine.
+  Result<void> remove(const TopicPartition& partition);
+  // Which directory holds it.
+  std::optional<Uuid> directory_of(const TopicPartition& partition) const;
+  // Marks the directory of the failed log offline, once; its logs answer Errc::closed from then on.
+  void mark_offline(const io::Path& directory, const Error& why);
+
+  void start_background(Executor& executor);
+  Result<void> write_checkpoints();  // recovery points, log starts and high watermarks, of every directory
+  // Stops background work, closes every log cleanly, writes checkpoints, then .kafka_cleanshutdown. Idempotent.
+  Result<void> shut_down(std::int64_t broker_epoch);
+  // Lets go of locks and handles without writing anything (after a fault, or a test's crash).
+  void abandon();
+
+ private:
+  struct Impl;
+  explicit LogManager(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cordwood::storage

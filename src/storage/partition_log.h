@@ -1,0 +1,203 @@
+// storage/partition_log.h — the log of one partition: its segments, indexes, producer state and leader epochs.
+//
+// Durability: append() writes to the page cache; flush() makes it durable and moves the recovery point. After an unclean
+// stop everything from the recovery point on is checked, the torn tail cut, indexes and snapshots rebuilt.
+// Threads: append(), truncate and the setters exclude each other by the log's own lock; readers (read, lookups, the
+// offsets) take none of it: they load an immutable list of segments and an atomic end offset.
+// Rules: docs/formats/partition_log.md; each was seen on Apache Kafka 4.4.0.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/file_range.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/types.h"
+#include "io/file_system.h"
+#include "record/batch.h"
+#include "storage/leader_epoch_cache.h"
+#include "storage/log_config.h"
+#include "storage/producer_state.h"
+
+namespace cordwood::storage {
+
+class Segment;
+
+// What a log needs from the world; all must outlive it.
+struct LogEnvironment {
+  io::FileSystem* fs = nullptr;
+  Clock* clock = nullptr;
+  Random* random = nullptr;
+  Logger* logger = nullptr;
+};
+
+// Whether the directory was stopped cleanly: then nothing is checked.
+enum class StopKind { clean, unclean };
+
+struct OpenOptions {
+  LogConfig config;
+  ProducerStateConfig producer;
+  Offset log_start_checkpoint{0};
+  Offset recovery_point_checkpoint{0};
+  Offset high_watermark_checkpoint{0};
+  StopKind last_stop = StopKind::unclean;
+  // The metadata log: batches carry the leader's own offsets and epochs, index files are never trimmed.
+  bool is_metadata_log = false;
+};
+
+// What recovery did to one log, for the log line, `explain` and the tests.
+struct RecoveryReport {
+  std::int64_t segments_recovered = 0;
+  ByteCount bytes_cut;
+  Offset cut_at;                          // first offset that is gone, when bytes_cut > 0
+  std::string cut_reason;
+  std::vector<std::string> removed_files;  // later segments, strays
+  std::vector<std::string> rebuilt_files;
+};
+
+enum class AppendFault {
+  none,
+  record_list_too_large,           // 18: larger than segment.bytes
+  out_of_order_sequence,           // 45
+  invalid_producer_epoch,          // 47
+  invalid_txn_state,               // 48
+  transaction_coordinator_fenced,  // 52
+  storage_error,                   // 56: `error` says what; the log directory must go offline
+  offsets_out_of_order,            // replication: the batch starts below the log end
+};
+
+struct AppendResult {
+  AppendFault fault = AppendFault::none;
+  std::optional<Error> error;
+  Offset base_offset{-1};
+  Offset last_offset{-1};
+  bool duplicate = false;               // nothing was written; the offsets are the first append's
+  TimestampMs duplicate_timestamp = kNoTimestamp;  // max timestamp of the original batch
+  Offset log_start_offset{-1};
+  bool rolled = false;
+};
+
+enum class ReadLimit { log_end, high_watermark, last_stable };
+
+struct AbortedTransaction {
+  std::int64_t producer_id = -1;
+  Offset first_offset;
+  bool operator==(const AbortedTransaction&) const = default;
+};
+
+struct ReadOptions {
+  Offset from;
+  ByteCount max_bytes;
+  bool at_least_one_batch = false;  // the first batch is given whole even when larger than max_bytes
+  ReadLimit limit = ReadLimit::high_watermark;
+};
+
+struct ReadResult {
+  FileRange range;                   // whole batches, starting with the one that holds `from`; size 0 when none
+  Offset high_watermark;
+  Offset last_stable_offset;
+  Offset log_start_offset;
+  Offset log_end_offset;
+  bool in_older_segment = false;     // the read position lies in an older segment than the log end
+  bool first_entry_incomplete = false;  // a batch is there, but larger than max_bytes
+  std::vector<AbortedTransaction> aborted;  // read_committed only, ascending by first offset
+};
+
+struct FoundRecord {
+  Offset offset;
+  TimestampMs timestamp;
+  std::optional<LeaderEpoch> epoch;
+};
+
+// Immutable facts of a segment for tools, DescribeLogDirs and the inspector.
+struct SegmentInfo {
+  Offset base_offset;
+  Offset next_offset;
+  ByteCount size;
+  TimestampMs largest_timestamp = kNoTimestamp;
+  bool active = false;
+};
+
+class PartitionLog {
+ public:
+  // Opens the directory (made when absent), recovers when needed. Errors: io; corrupt only where Kafka would refuse to
+  // start as well (a file name that is no number).
+  static Result<std::shared_ptr<PartitionLog>> open(LogEnvironment environment, io::Path directory, TopicPartition partition,
+                                                    OpenOptions options, RecoveryReport* report = nullptr);
+  virtual ~PartitionLog();
+
+  const TopicPartition& partition() const;
+  const io::Path& directory() const;
+  std::optional<Uuid> topic_id() const;  // from partition.metadata
+  Result<void> set_topic_id(Uuid id);    // writes partition.metadata when it has none yet. Errors: invalid for another id
+
+  // --- append ---
+  // One validated batch of a leader: assigns offsets from the log end, sets the leader epoch, rewriting both in place in
+  // `batch`, then checks producers, rolls when due, writes, indexes. The end offset moves before this returns, the high
+  // watermark does not (see set_high_watermark).
+  AppendResult append_as_leader(MutableBytesView batch, LeaderEpoch leader_epoch, AppendOrigin origin);
+  // Several batches that already have offsets and epochs: a follower's, or the metadata log's.
+  AppendResult append_as_follower(BytesView batches);
+  // Becoming leader: notes (epoch, log end offset) at once.
+  Result<void> begin_leader_epoch(LeaderEpoch epoch);
+
+  // --- offsets ---
+  Offset log_start_offset() const;
+  Offset log_end_offset() const;
+  Offset high_watermark() const;
+  Offset last_stable_offset() const;
+  Offset recovery_point() const;
+  // Clamped to [log start, log end]; returns the new value. Never moves back but by truncation.
+  Offset set_high_watermark(Offset to);
+  // DeleteRecords and retention. Errors: out_of_range above the high watermark. At or below the present start: nothing.
+  Result<void> advance_log_start(Offset to);
+
+  // --- reading ---
+  // Errors: out_of_range below the log start or above the log end.
+  Result<ReadResult> read(const ReadOptions& options) const;
+  // First record with timestamp >= target at or after the log start. Not limited by the high watermark: the caller is.
+  Result<std::optional<FoundRecord>> find_by_timestamp(TimestampMs target) const;
+  // The record with the largest timestamp (the first one of equals, as Kafka finds it).
+  Result<std::optional<FoundRecord>> find_max_timestamp() const;
+  EpochEndOffset end_offset_for_epoch(std::int32_t epoch) const;
+  std::optional<EpochEntry> latest_epoch() const;
+  std::optional<EpochEntry> earliest_epoch() const;
+  std::vector<EpochEntry> epochs() const;
+
+  // --- life ---
+  void update_config(const LogConfig& config);
+  LogConfig config() const;
+  Result<void> flush();                       // to the log end; fsync happens outside the append lock
+  Result<void> flush_up_to(Offset offset);
+  std::size_t expire_producers();
+  Result<void> truncate_to(Offset offset);
+  Result<void> truncate_fully_and_start_at(Offset offset);
+  // Closing entry, trim, flush, producer snapshot: the broker's clean stop. The log takes no appends afterwards.
+  Result<void> close_cleanly();
+  // Drops handles without flushing: the directory failed.
+  void close_abruptly();
+  // Renames the directory (for deletion); open descriptors go on.
+  Result<void> rename_directory(const io::Path& to);
+
+  ByteCount size() const;                     // of all .log files
+  std::vector<SegmentInfo> segments() const;
+  std::vector<ProducerEntry> active_producers() const;
+  const RecoveryReport& recovery() const;
+
+  // Called after the log end or the recovery point moved because of a roll: LogManager flushes in the background.
+  void on_roll(std::function<void(Offset new_base)> callback);
+
+ protected:
+  PartitionLog();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cordwood::storage
