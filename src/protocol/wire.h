@@ -4,8 +4,11 @@
 // kLargestArray (a limit of Kafka 4.4's own decoder), and one ok() at the end decides.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "protocol/payload.h"
@@ -52,8 +55,8 @@ class Decoder {
   // A nullable struct's mark: true when it is there.
   bool struct_is_present();
 
-  // The tagged section that ends a struct in flexible form; calls `field(tag, decoder of its bytes)`, which answers
-  // whether it knew the tag. Unknown ones are skipped; any order and repetition is accepted, as Kafka does.
+  // The tagged section that ends a struct in flexible form; calls `field(tag, decoder of its bytes)`, which ignores a
+  // tag that it does not know. Any order and repetition is accepted, as Kafka does.
   template <class Field>
   void tagged_fields(Field&& field) {
     std::uint32_t count = uvarint();
@@ -111,6 +114,9 @@ class Encoder {
   std::size_t bytes_so_far() const;
 
  private:
+  void length(std::int64_t size);  // of bytes and records, and the count of an array; -1 for null
+  void finish_piece();
+
   ByteWriter writer_;
   Form form_;
   Payload done_;
