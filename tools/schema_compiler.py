@@ -250,18 +250,18 @@ def emit_decode(out, message, struct):
         if flexible:
             out.open(f"if ({flexible})")
         if tagged:
-            out.open("decoder.tagged_fields([&](std::uint32_t tag, protocol::Decoder& body)")
+            out.open("decoder.tagged_fields([&](std::uint32_t tag)")
             out.open("switch (tag)")
             for field in sorted(tagged, key=lambda f: f.tag):
                 out.line(f"case {field.tag}:")
                 out.depth += 1
                 test = version_test(field.first, field.last, low, high)
                 if test:
-                    out.line(f"if (!({test})) return body.fail();")
-                read_field(out, field, "body", max(low, field.first), min(high, field.last))
-                out.line("break;")
+                    out.line(f"if (!({test})) decoder.fail();")
+                read_field(out, field, "decoder", max(low, field.first), min(high, field.last))
+                out.line("return true;")
                 out.depth -= 1
-            out.line("default: break;")
+            out.line("default: return false;")
             out.close()
             out.close(");")
         else:
