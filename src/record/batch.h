@@ -40,8 +40,18 @@ inline constexpr std::int32_t kSmallestLength = 14;
 enum class Codec : std::uint8_t { none = 0, gzip = 1, snappy = 2, lz4 = 3, zstd = 4 };
 const char* to_string(Codec codec);
 std::optional<Codec> codec_from_name(std::string_view name);  // "none" or "uncompressed", "gzip", ...
+std::optional<Codec> codec_from_bits(std::uint8_t bits);       // absent for 5 and above
 
 enum class TimestampType : std::uint8_t { create_time = 0, log_append_time = 1 };
+
+// Sums of fields that came from outside, which may be as hostile as they like: wraps as Java's do.
+constexpr std::int64_t add_wrapping(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+constexpr std::int64_t subtract_wrapping(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
 
 // The header as values. producer_id, producer_epoch and base_sequence are the raw fields: -1 is none.
 struct BatchHeader {
@@ -61,8 +71,8 @@ struct BatchHeader {
   bool operator==(const BatchHeader&) const = default;
 
   ByteCount total_size() const { return {static_cast<std::int64_t>(batch_length) + static_cast<std::int64_t>(kLogOverhead)}; }
-  Offset last_offset() const { return {base_offset.value + last_offset_delta}; }
-  Offset next_offset() const { return {last_offset().value + 1}; }
+  Offset last_offset() const { return {add_wrapping(base_offset.value, last_offset_delta)}; }
+  Offset next_offset() const { return {add_wrapping(last_offset().value, 1)}; }
   // 5 to 7 are no codec: the raw bits 0-2.
   std::uint8_t codec_bits() const { return static_cast<std::uint8_t>(attributes & 7); }
   TimestampType timestamp_type() const { return (attributes & 8) != 0 ? TimestampType::log_append_time : TimestampType::create_time; }
@@ -93,7 +103,9 @@ class BatchView {
   BytesView bytes() const { return bytes_; }
   BytesView payload() const { return bytes_.subspan(kHeaderSize); }  // the records, compressed or not
   Offset base_offset() const { return {load_be<std::int64_t>(bytes_, kBaseOffset)}; }
-  Offset last_offset() const { return {base_offset().value + load_be<std::int32_t>(bytes_, kLastOffsetDelta)}; }
+  Offset last_offset() const {
+    return {add_wrapping(base_offset().value, load_be<std::int32_t>(bytes_, kLastOffsetDelta))};
+  }
   TimestampMs max_timestamp() const { return {load_be<std::int64_t>(bytes_, kMaxTimestamp)}; }
   std::int16_t attributes() const { return load_be<std::int16_t>(bytes_, kAttributes); }
   std::int32_t record_count() const { return load_be<std::int32_t>(bytes_, kRecordCount); }
@@ -107,6 +119,10 @@ class BatchView {
 
 // The 61 bytes of a header. Errors: corrupt when `bytes` are fewer than 61.
 Result<BatchHeader> read_header(BytesView bytes);
+
+// Writes all 61 bytes over the front of `batch`, whose records are in place: the length is that of `batch`, the magic 2,
+// the CRC computed; those three fields of `header` are not looked at.
+void write_header(MutableBytesView batch, const BatchHeader& header);
 
 // What an append rewrites in place: baseOffset = last_offset - lastOffsetDelta, and the leader epoch.
 void set_last_offset(MutableBytesView batch, Offset last_offset);

@@ -23,17 +23,18 @@ struct EntryPrefix {
 Result<EntryPrefix> read_prefix(BytesView bytes);
 
 // A whole entry of any magic, as recovery, lookup and search need it. For magic 0 and 1: offsets and timestamps per
-// docs/formats/record_batch.md, "legacy"; producer fields and leader epoch are -1.
+// docs/formats/record_batch.md, "legacy"; their records are read with legacy.h.
 struct EntryInfo {
   std::int8_t magic = 2;
-  Offset base_offset;       // for compressed legacy entries known only after decompression
+  Offset base_offset;       // of a compressed legacy entry: last_offset, as nothing is decompressed here; see legacy.h
   Offset last_offset;
   TimestampMs max_timestamp = kNoTimestamp;
   ByteCount size;
   std::optional<BatchHeader> header;  // magic 2 only
 };
 
-// Checks size and CRC (CRC-32C or, for legacy, CRC-32) and describes the entry. Errors: corrupt; unsupported for other
+// Checks size and CRC (CRC-32C or, for legacy, CRC-32) and describes the entry. `entry` holds it whole; what follows it
+// is not looked at. Nothing is decompressed. Errors: corrupt; unsupported for other
 // magics.
 Result<EntryInfo> check_entry(BytesView entry);
 
