@@ -14,6 +14,18 @@ namespace cordwood::broker {
 
 class Broker;
 
+namespace exchange_detail {
+// Outside of the class, whose own decode() would hide the messages' functions.
+template <class Message>
+void decode_message(Message& into, protocol::Decoder& decoder, std::int16_t version) {
+  decode(into, decoder, version);
+}
+template <class Message>
+void encode_message(const Message& message, protocol::Encoder& encoder, std::int16_t version) {
+  encode(message, encoder, version);
+}
+}  // namespace exchange_detail
+
 // Move-only: goes along into whatever waits for the answer. The frame lives as long as the exchange.
 class Exchange {
  public:
@@ -39,7 +51,7 @@ class Exchange {
   template <class Message>
   bool decode(Message& into) {
     protocol::Decoder decoder(body(), Message::form(version_));
-    protocol::decode(into, decoder, version_);
+    exchange_detail::decode_message(into, decoder, version_);
     if (decoder.ok()) return true;
     close(std::string("malformed ") + Message::kName);
     return false;
@@ -51,7 +63,7 @@ class Exchange {
     protocol::Encoder encoder(Message::form(version_));
     encoder.i32(correlation_id_);
     if (Message::form(version_) == protocol::Form::flexible && Message::kApiKey != 18) encoder.uvarint(0);
-    protocol::encode(message, encoder, version_);
+    exchange_detail::encode_message(message, encoder, version_);
     request_.responder.send(encoder.take());
   }
   void answer_nothing() { request_.responder.send_nothing(); }
