@@ -18,6 +18,7 @@
 #define ACQUIRE(...) CORDWOOD_TSA(acquire_capability(__VA_ARGS__))
 #define RELEASE(...) CORDWOOD_TSA(release_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...) CORDWOOD_TSA(try_acquire_capability(__VA_ARGS__))
+#define ASSERT_CAPABILITY(x) CORDWOOD_TSA(assert_capability(x))
 #define NO_THREAD_SAFETY_ANALYSIS CORDWOOD_TSA(no_thread_safety_analysis)
 
 namespace cordwood {
@@ -27,6 +28,8 @@ class CAPABILITY("mutex") Mutex {
   void lock() ACQUIRE() { mu_.lock(); }
   void unlock() RELEASE() { mu_.unlock(); }
   bool try_lock() TRY_ACQUIRE(true) { return mu_.try_lock(); }
+  // Tells the analysis, inside a lambda, that the enclosing function holds it.
+  void assert_held() const ASSERT_CAPABILITY(this) {}
 
  private:
   std::mutex mu_;
