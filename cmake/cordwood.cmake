@@ -1,7 +1,8 @@
 # Compile settings shared by every target, and the two functions with which each folder declares itself.
 
 add_library(cordwood_settings INTERFACE)
-target_compile_options(cordwood_settings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror -fno-omit-frame-pointer)
+target_compile_options(cordwood_settings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
+                       -Werror -fno-omit-frame-pointer)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(cordwood_settings INTERFACE -Wthread-safety -Wno-gnu-statement-expression)
 else()
