@@ -37,7 +37,8 @@ class MappedFile {
  public:
   virtual ~MappedFile() = default;
   virtual MutableBytesView bytes() = 0;
-  // Waits until changed pages are on the disk (msync). The file's length is not covered: sync() the File for that.
+  // Waits until changed pages are on the disk (msync). The file's length is not covered: sync() the File for that,
+  // which covers changes made through mappings as well.
   virtual Result<void> sync() = 0;
 };
 
@@ -52,8 +53,8 @@ class File : public ByteSource {
   virtual Result<void> write_at(FilePosition position, std::span<const BytesView> pieces) = 0;
   virtual Result<ByteCount> size() const = 0;
   virtual Result<void> truncate(ByteCount size) = 0;
-  // Asks for room on the disk beyond the file's length without changing it (fallocate KEEP_SIZE). Not supported by a
-  // file system is not an error.
+  // Asks for room on the disk for the first `size` bytes without changing the file's length or content (fallocate
+  // KEEP_SIZE). Not supported by a file system is not an error.
   virtual Result<void> reserve(ByteCount size) = 0;
   virtual Result<void> sync_data() = 0;  // fdatasync
   virtual Result<void> sync() = 0;       // fsync
@@ -103,7 +104,7 @@ class FileSystem {
   // The same directory under two names has one canonical path.
   virtual Result<Path> canonical(const Path& path) = 0;
   virtual Result<DiskSpace> space(const Path& directory) = 0;
-  // Makes the file when absent and takes a POSIX record lock on all of it (fcntl F_SETLK), which is what a JVM takes.
+  // Makes the file when absent and locks all of it against the POSIX record lock that a JVM takes, in both directions.
   // Errors: locked when another process (or another open lock of this one) holds it.
   virtual Result<std::unique_ptr<FileLock>> lock(const Path& path) = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/types.h"
@@ -26,6 +27,8 @@ struct MetaProperties {
 
 // Absent: nullopt. Errors: corrupt (names the key), unsupported for version 0 (ZooKeeper era).
 Result<std::optional<MetaProperties>> read_meta_properties(io::FileSystem& fs, const io::Path& directory);
+// The text of the file, decoded; `path` is for messages.
+Result<MetaProperties> parse_meta_properties(std::string_view text, std::string_view path);
 // `now` goes into the date comment that Java writes.
 Result<void> write_meta_properties(io::FileSystem& fs, const io::Path& directory, const MetaProperties& properties,
                                    TimestampMs now);
@@ -33,13 +36,16 @@ Result<void> write_meta_properties(io::FileSystem& fs, const io::Path& directory
 struct CleanShutdown {
   std::int64_t broker_epoch = -1;  // -1 for an empty or old file, which still means clean
 };
+CleanShutdown parse_clean_shutdown(std::string_view text);
 // Absent: nullopt.
 Result<std::optional<CleanShutdown>> read_clean_shutdown(io::FileSystem& fs, const io::Path& directory);
 Result<void> write_clean_shutdown(io::FileSystem& fs, const io::Path& directory, CleanShutdown mark);
-Result<void> remove_clean_shutdown(io::FileSystem& fs, const io::Path& directory);  // absent is fine
+// Durable when it returns; absent is fine.
+Result<void> remove_clean_shutdown(io::FileSystem& fs, const io::Path& directory);
 
 // The topic id in partition.metadata. Absent: nullopt. Errors: corrupt.
 Result<std::optional<Uuid>> read_partition_metadata(io::FileSystem& fs, const io::Path& partition_directory);
+Result<Uuid> parse_partition_metadata(std::string_view text, std::string_view path);
 Result<void> write_partition_metadata(io::FileSystem& fs, const io::Path& partition_directory, Uuid topic_id);
 
 // What the name of a sub-directory of a log directory says.

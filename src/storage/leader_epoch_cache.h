@@ -26,16 +26,22 @@ class LeaderEpochCache {
 
   // Only the first offset of an epoch counts: no-op when `epoch` is the latest and starts at or below `start_offset`;
   // else entries with an epoch >= or a start >= are removed first. Written to the file at once when something changed.
+  // Errors: io; invalid for a negative epoch or offset.
   Result<void> assign(LeaderEpoch epoch, Offset start_offset);
-  Result<void> truncate_from_end(Offset end);      // removes entries that start at or above `end`
-  Result<void> truncate_from_start(Offset start);  // of those at or below, keeps the last, raised to `start`
-  Result<void> clear();                            // and writes "0\n0\n"
-  Result<void> flush();                            // writes the file whatever happened before
+  // The truncations write the file when something changed. A caller that cannot wait for a disk (it holds the append
+  // lock) passes Fsync::no and calls flush() later: until then a power cut may leave the file empty.
+  // Removes the entries that start at or above `end`.
+  Result<void> truncate_from_end(Offset end, io::Fsync fsync = io::Fsync::yes);
+  // Of the entries that start at or below `start` keeps only the last, raised to `start`.
+  Result<void> truncate_from_start(Offset start, io::Fsync fsync = io::Fsync::yes);
+  Result<void> clear();  // and writes "0\n0\n"
+  Result<void> flush();  // writes the file whatever happened before
 
   std::optional<EpochEntry> latest() const;
   std::optional<EpochEntry> earliest() const;
   std::optional<LeaderEpoch> epoch_of(Offset offset) const;
-  // OffsetForLeaderEpoch: the end of the largest epoch <= `requested` (-1 is undefined); `log_end` ends the latest.
+  // OffsetForLeaderEpoch: the end of the largest epoch <= `requested` (-1 is undefined); `log_end` ends the latest. An
+  // epoch below all known ones is answered as itself, ending where the first known one starts.
   EpochEndOffset end_offset_for(std::int32_t requested, Offset log_end) const;
   const std::vector<EpochEntry>& entries() const { return entries_; }
 

@@ -6,16 +6,18 @@
 // Meaning of (T, O): every batch of the segment when the entry was made has a max timestamp <= T, and the one ending at O
 // reaches T. A record later than T can only come after O.
 //
-// Threads: one writer; lookup() may run beside it.   Format: docs/formats/time_index.md
+// Threads: one writer; lookups may run beside it, and sync().   Format: docs/formats/time_index.md
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/result.h"
 #include "base/types.h"
 #include "io/file_system.h"
+#include "storage/index_file.h"
 #include "storage/offset_index.h"
 
 namespace cordwood::storage {
@@ -30,43 +32,44 @@ class TimeIndex {
  public:
   static constexpr std::int64_t kEntrySize = 12;
 
+  // As OffsetIndex::open.
   static Result<std::unique_ptr<TimeIndex>> open(io::FileSystem& fs, const io::Path& path, Offset base_offset,
                                                  ByteCount capacity, OffsetIndex::Growth growth);
-  ~TimeIndex();
 
   // The largest entry with a timestamp <= target, or {-1, base_offset} when there is none.
   TimeEntry lookup(TimestampMs target) const;
   TimeEntry last_or_none() const;  // {-1, base_offset} when empty
 
-  // Taken only when `timestamp` exceeds the last entry's; equal is ignored. A timestamp or an offset below the last
-  // entry's is a bug (checked). The last slot is kept for the closing entry: `use_last_slot`.
+  // Taken only when `timestamp` exceeds the last entry's; equal is ignored. The last slot is kept for the closing entry.
+  // Errors: corrupt when `timestamp` or `offset` lies below the last entry's (the file holds entries of something
+  // else); out_of_range when `offset` does not fit 32 bits; limit when full; io, no_space.
   enum class Slot { ordinary, closing };
   Result<void> maybe_append(TimestampMs timestamp, Offset offset, Slot slot = Slot::ordinary);
 
-  std::int64_t entries() const { return count_.load(std::memory_order_acquire); }
-  std::int64_t max_entries() const { return max_entries_; }
-  bool is_full() const { return entries() >= max_entries_ - 1; }  // one slot is reserved
+  std::int64_t entries() const { return file_->entries(); }
+  std::int64_t max_entries() const { return file_->max_entries(); }
+  bool is_full() const { return entries() >= max_entries() - 1; }  // one slot is reserved
   std::optional<TimeEntry> entry(std::int64_t i) const;
+  // The number of the first entry that lies below base_offset or does not exceed the one before it in both fields.
+  std::optional<std::int64_t> first_disorder() const;
 
+  // These as in OffsetIndex.
   Result<void> truncate_to(Offset target);
   Result<void> truncate_to_entries(std::int64_t count);
   Result<void> reset();
   Result<void> resize_to_capacity();
   Result<void> trim();
   Result<void> sync();
-  ByteCount size_on_disk() const;
+  Result<void> rename_to(const io::Path& path) { return file_->rename_to(path); }
+  Result<void> remove() { return file_->remove(); }
+  Result<void> map() const { return file_->map(); }
+  ByteCount size_on_disk() const { return file_->size_on_disk(); }
+  io::Path path() const { return file_->path(); }
 
  private:
-  TimeIndex() = default;
-  Result<void> remap(ByteCount size);
-  io::FileSystem* fs_ = nullptr;
-  io::Path path_;
+  TimeIndex(std::unique_ptr<IndexFile> file, Offset base_offset) : file_(std::move(file)), base_offset_(base_offset) {}
+  std::unique_ptr<IndexFile> file_;
   Offset base_offset_;
-  std::int64_t max_entries_ = 0;
-  ByteCount capacity_;
-  std::atomic<std::int64_t> count_{0};
-  std::shared_ptr<io::File> file_;
-  std::shared_ptr<io::MappedFile> map_;
 };
 
 }  // namespace cordwood::storage

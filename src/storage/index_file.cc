@@ -1,0 +1,225 @@
+#include "storage/index_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cordwood::storage {
+
+namespace {
+// Blocks are asked for in these steps: one system call for many entries, and no more disk than a mapped page takes.
+constexpr std::int64_t kReserveStep = 4 * KiB;
+}  // namespace
+
+IndexFile::IndexFile(io::FileSystem& fs, io::Path path, std::size_t entry_size, ByteCount capacity)
+    : fs_(&fs),
+      entry_size_(entry_size),
+      capacity_{capacity.value - capacity.value % static_cast<std::int64_t>(entry_size)},
+      path_(std::move(path)) {}
+
+Result<std::unique_ptr<IndexFile>> IndexFile::open(io::FileSystem& fs, io::Path path, std::size_t entry_size,
+                                                   ByteCount capacity, IndexGrowth growth) {
+  auto size = static_cast<std::int64_t>(entry_size);
+  if (capacity.value < size) {
+    return Error{Errc::invalid, fmt::format("{}: no room for an entry in {} bytes", path, capacity)};
+  }
+  std::unique_ptr<IndexFile> index(new IndexFile(fs, std::move(path), entry_size, capacity));
+  if (growth == IndexGrowth::full) {
+    index->file_ = TRY(fs.open(index->path_, io::OpenMode::create));
+    index->length_ = TRY(index->file_->size());
+  } else {
+    Result<io::FileStatus> status = fs.status(index->path_);
+    if (status) {
+      index->length_ = status->size;
+    } else if (status.error().code != Errc::not_found) {
+      return status.error();
+    } else if (growth == IndexGrowth::as_it_is) {
+      TRY(fs.open(index->path_, io::OpenMode::create));
+    }
+  }
+  std::int64_t count = index->length_.value / size;
+  index->count_ = count;
+  index->max_entries_ = growth == IndexGrowth::as_it_is ? count : std::max(count, index->capacity_.value / size);
+  if (growth == IndexGrowth::full) TRY(index->set_length_locked(std::max(index->capacity_, {count * size})));
+  return index;
+}
+
+Result<void> IndexFile::open_locked() const {
+  if (!file_) file_ = TRY(fs_->open(path_, io::OpenMode::read_write));
+  return {};
+}
+
+void IndexFile::unmap_locked() const {
+  map_.reset();
+  start_ = nullptr;
+  mapped_entries_ = 0;
+}
+
+Result<void> IndexFile::map_locked() const {
+  unmap_locked();
+  bool was_open = file_ != nullptr;
+  TRY(open_locked());
+  ByteCount whole{length_.value - length_.value % entry_size()};
+  Result<std::unique_ptr<io::MappedFile>> map = file_->map(whole);
+  if (!was_open) file_.reset();  // the mapping stays; thousands of inactive segments need no descriptor each
+  if (!map) return map.error();
+  map_ = std::move(*map);
+  start_ = map_->bytes().data();
+  mapped_entries_ = whole.value / entry_size();
+  return {};
+}
+
+Result<void> IndexFile::map() const {
+  std::unique_lock lock(resize_);
+  if (mapped_entries_ >= entries()) return {};
+  return map_locked();
+}
+
+Result<void> IndexFile::set_length_locked(ByteCount length) {
+  if (length == length_) return {};
+  TRY(open_locked());
+  TRY(file_->truncate(length));
+  length_ = length;
+  reserved_ = std::min(reserved_, length);
+  return {};
+}
+
+Result<void> IndexFile::grow_locked() {
+  if (!file_) file_ = TRY(fs_->open(path_, io::OpenMode::create));
+  ByteCount length = std::max(capacity_, {entries() * entry_size()});
+  TRY(set_length_locked(length));
+  max_entries_ = length.value / entry_size();
+  TRY(map_locked());
+  ready_for_appends_ = true;
+  return {};
+}
+
+Result<void> IndexFile::append(BytesView entry) {
+  CHECK(entry.size() == entry_size_, "an entry of {} bytes, not {}", entry.size(), entry_size_);
+  std::int64_t count = entries();
+  if (count >= max_entries()) return Error{Errc::limit, fmt::format("{} is full: {} entries", path(), count)};
+  if (!ready_for_appends_) {
+    std::unique_lock lock(resize_);
+    TRY(grow_locked());
+  }
+  ByteCount end{(count + 1) * entry_size()};
+  if (end > reserved_) {
+    ByteCount wanted = std::min<ByteCount>({(end.value + kReserveStep - 1) / kReserveStep * kReserveStep}, length_);
+    TRY(file_->reserve(wanted));
+    reserved_ = wanted;
+  }
+  std::memcpy(start_ + count * entry_size(), entry.data(), entry_size_);
+  // Marked after the bytes are there: a sync that clears the mark has them, one that came before leaves it standing.
+  changed_.store(true, std::memory_order_release);
+  count_.store(count + 1, std::memory_order_release);
+  return {};
+}
+
+ByteCount IndexFile::size_on_disk() const {
+  std::shared_lock lock(resize_);
+  return length_;
+}
+
+io::Path IndexFile::path() const {
+  std::shared_lock lock(resize_);
+  return path_;
+}
+
+void IndexFile::keep_first(std::int64_t count) {
+  CHECK(count >= 0, "keep {} entries", count);
+  if (count >= entries()) return;
+  // Excludes the readers, so that none of them is among entries that the next append overwrites.
+  std::unique_lock lock(resize_);
+  count_.store(count, std::memory_order_release);
+  changed_ = true;
+}
+
+Result<void> IndexFile::reset() {
+  std::unique_lock lock(resize_);
+  unmap_locked();
+  count_ = 0;
+  changed_ = true;
+  reserved_ = {};
+  ready_for_appends_ = false;
+  if (!file_) file_ = TRY(fs_->open(path_, io::OpenMode::create));
+  TRY(set_length_locked({0}));
+  TRY(set_length_locked(capacity_));
+  max_entries_ = capacity_.value / entry_size();
+  return {};
+}
+
+Result<void> IndexFile::resize_to_capacity() {
+  std::unique_lock lock(resize_);
+  unmap_locked();
+  ready_for_appends_ = false;
+  if (!file_) file_ = TRY(fs_->open(path_, io::OpenMode::create));
+  ByteCount length = std::max(capacity_, {entries() * entry_size()});
+  TRY(set_length_locked(length));
+  max_entries_ = length.value / entry_size();
+  return {};
+}
+
+Result<void> IndexFile::trim() {
+  std::unique_lock lock(resize_);
+  std::int64_t count = entries();
+  ByteCount length{count * entry_size()};
+  max_entries_ = count;
+  ready_for_appends_ = false;
+  if (length == length_) {
+    if (!changed_) file_.reset();
+    return {};
+  }
+  unmap_locked();
+  changed_ = true;
+  return set_length_locked(length);
+}
+
+Result<void> IndexFile::rename_to(io::Path path) {
+  std::unique_lock lock(resize_);
+  Result<void> renamed = fs_->rename(path_, path);
+  bool not_made_yet = length_.value == 0 && !file_;
+  if (!renamed && !(not_made_yet && renamed.error().code == Errc::not_found)) return renamed;
+  path_ = std::move(path);
+  return {};
+}
+
+Result<void> IndexFile::remove() {
+  std::unique_lock lock(resize_);
+  Result<void> removed = fs_->remove_file(path_);
+  if (!removed && removed.error().code != Errc::not_found) return removed;
+  file_.reset();
+  changed_ = false;
+  ready_for_appends_ = false;
+  // What is mapped stays readable; what is not must not find a new file that has taken the name.
+  if (mapped_entries_ < entries()) count_ = 0;
+  max_entries_ = entries();
+  return {};
+}
+
+Result<void> IndexFile::sync() {
+  std::lock_guard one_at_a_time(sync_);
+  if (!changed_.exchange(false, std::memory_order_acq_rel)) return {};
+  std::shared_ptr<io::File> file;
+  {
+    std::unique_lock lock(resize_);
+    Result<void> opened = open_locked();
+    if (!opened) {
+      changed_ = true;
+      return opened;
+    }
+    file = file_;
+  }
+  // An fsync covers what was written through the mapping, too.
+  Result<void> synced = file->sync();
+  if (!synced) {
+    changed_ = true;
+    return synced;
+  }
+  // Without a writer the descriptor has served; a writer that comes again opens it again.
+  std::unique_lock lock(resize_);
+  if (!ready_for_appends_) file_.reset();
+  return {};
+}
+
+}  // namespace cordwood::storage

@@ -1,0 +1,111 @@
+// storage/index_file.h — a mapped file of entries of one size, appended by one writer: what OffsetIndex and TimeIndex share.
+//
+// The file of an active segment is as long as its capacity and sparse; its entries are the first entries() ones. There is
+// no stored count: on disk the zeros behind them look like entries, which recovery knows.
+//
+// Opening is cheap: nothing is mapped, and for an inactive segment not even opened, before the first read or append.
+// Threads: one writer, and readers beside it. A reader takes a shared lock that append never takes; only what shortens
+// or maps the file excludes readers, because touching a page behind the end of a file is SIGBUS. sync() may run on a
+// third thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/types.h"
+#include "io/file_system.h"
+
+namespace cordwood::storage {
+
+// What opening does to the file's length.
+enum class IndexGrowth {
+  as_it_is,        // an inactive segment's: stays as long as it is, read-only in effect
+  full,            // an active segment's: as long as the capacity at once
+  full_on_append,  // the same, but the file is made or made longer by the first append (a segment made by a roll)
+};
+
+class IndexFile {
+ public:
+  // `fs` must outlive the index. With `as_it_is` an absent file is made with 0 bytes. A file that holds more whole
+  // entries than the capacity keeps them all. Errors: io; invalid when the capacity is less than one entry.
+  static Result<std::unique_ptr<IndexFile>> open(io::FileSystem& fs, io::Path path, std::size_t entry_size,
+                                                 ByteCount capacity, IndexGrowth growth);
+
+  // Calls `use` with all entries, valid during the call. Empty when the file cannot be mapped (map() says why): an
+  // index is a hint, and every lookup has a right answer without one.
+  template <class Use>
+  auto read(Use use) const {
+    std::shared_lock lock(resize_);
+    std::int64_t count = entries();
+    if (count > 0 && mapped_entries_ < count) {
+      lock.unlock();
+      map().has_value();
+      lock.lock();
+      count = std::min(entries(), mapped_entries_);
+    }
+    return use(BytesView(start_, static_cast<std::size_t>(count) * entry_size_));
+  }
+  // Maps the file when it is not yet. Errors: io.
+  Result<void> map() const;
+
+  // Writer only. Errors: limit when full; io, no_space.
+  Result<void> append(BytesView entry);
+
+  std::int64_t entries() const { return count_.load(std::memory_order_acquire); }
+  std::int64_t max_entries() const { return max_entries_.load(std::memory_order_relaxed); }
+  ByteCount size_on_disk() const;
+  io::Path path() const;
+
+  // Writer only, each excludes readers. Errors: io.
+  void keep_first(std::int64_t count);   // forgets the entries behind; the file's length stays
+  Result<void> reset();                  // no entries, all bytes zero, as long as the capacity
+  Result<void> resize_to_capacity();     // ready for appends: as long as the capacity
+  Result<void> trim();                   // as long as its entries; full for appends until resized
+  // Moves the file, if it was made yet. What was not mapped yet is found under the new name from now on.
+  Result<void> rename_to(io::Path path);
+  // Removes the file; absent is fine. Lookups go on as long as it is mapped, else find nothing.
+  Result<void> remove();
+  // Waits until entries and length are on the disk; nothing to do when nothing changed. Errors: io.
+  Result<void> sync();
+
+ private:
+  IndexFile(io::FileSystem& fs, io::Path path, std::size_t entry_size, ByteCount capacity);
+  std::int64_t entry_size() const { return static_cast<std::int64_t>(entry_size_); }
+  // These expect resize_ to be held exclusively.
+  Result<void> open_locked() const;
+  Result<void> map_locked() const;
+  Result<void> set_length_locked(ByteCount length);
+  Result<void> grow_locked();
+  void unmap_locked() const;
+
+  io::FileSystem* fs_;
+  const std::size_t entry_size_;
+  const ByteCount capacity_;  // whole entries
+  std::atomic<std::int64_t> count_{0};
+  std::atomic<std::int64_t> max_entries_{0};
+  std::atomic<bool> changed_{false};  // since the last sync
+
+  mutable std::shared_mutex resize_;
+  io::Path path_;                                  // under resize_
+  ByteCount length_;                               // under resize_
+  mutable std::shared_ptr<io::File> file_;         // under resize_; kept while the segment is active
+  mutable std::unique_ptr<io::MappedFile> map_;    // under resize_
+  mutable std::byte* start_ = nullptr;             // under resize_
+  mutable std::int64_t mapped_entries_ = 0;        // under resize_
+  // Written under resize_, by the writer alone, which reads it without. While it holds, file_ and start_ do not change.
+  bool ready_for_appends_ = false;
+
+  // The writer's own.
+  ByteCount reserved_;  // disk blocks that are certainly there: writing to a mapped hole of a full disk is SIGBUS
+
+  std::mutex sync_;  // one fsync at a time, so that a second caller cannot return before the first one's is done
+};
+
+}  // namespace cordwood::storage

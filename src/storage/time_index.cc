@@ -1,0 +1,114 @@
+#include "storage/time_index.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/bytes.h"
+#include "storage/index_search.h"
+
+namespace cordwood::storage {
+
+namespace {
+
+constexpr std::size_t kTimestamp = 0;                    // i64
+constexpr std::size_t kRelativeOffset = kTimestamp + 8;  // i32
+constexpr std::size_t kSize = kRelativeOffset + 4;
+static_assert(kSize == TimeIndex::kEntrySize);
+
+std::int64_t timestamp(BytesView entry) { return load_be<std::int64_t>(entry, kTimestamp); }
+std::int32_t relative_offset(BytesView entry) { return load_be<std::int32_t>(entry, kRelativeOffset); }
+
+BytesView entry_at(BytesView entries, std::int64_t i) {
+  return entries.subspan(static_cast<std::size_t>(i) * kSize, kSize);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TimeIndex>> TimeIndex::open(io::FileSystem& fs, const io::Path& path, Offset base_offset,
+                                                   ByteCount capacity, OffsetIndex::Growth growth) {
+  std::unique_ptr<IndexFile> file = TRY(IndexFile::open(fs, path, kSize, capacity, growth));
+  return std::unique_ptr<TimeIndex>(new TimeIndex(std::move(file), base_offset));
+}
+
+TimeEntry TimeIndex::lookup(TimestampMs target) const {
+  TimeEntry none{kNoTimestamp, base_offset_};
+  return file_->read([&](BytesView entries) {
+    std::int64_t count =
+        count_entries_before(entries, kSize, [&](BytesView e) { return timestamp(e) <= target.value; });
+    if (count == 0) return none;
+    BytesView found = entry_at(entries, count - 1);
+    // Bytes of a damaged file: the start of the segment is always right.
+    if (relative_offset(found) < 0) return none;
+    return TimeEntry{{timestamp(found)}, {base_offset_.value + relative_offset(found)}};
+  });
+}
+
+TimeEntry TimeIndex::last_or_none() const {
+  return entry(entries() - 1).value_or(TimeEntry{kNoTimestamp, base_offset_});
+}
+
+Result<void> TimeIndex::maybe_append(TimestampMs taken, Offset offset, Slot slot) {
+  std::int64_t relative = offset.value - base_offset_.value;
+  if (relative < 0 || relative > std::numeric_limits<std::int32_t>::max()) {
+    return Error{Errc::out_of_range,
+                 fmt::format("{}: no entry for offset {} in a segment from {} on", path(), offset, base_offset_)};
+  }
+  if (slot == Slot::ordinary && is_full()) {
+    return Error{Errc::limit, fmt::format("{} is full: {} entries", path(), entries())};
+  }
+  TimeEntry last = last_or_none();
+  if (entries() > 0 && (offset < last.offset || taken < last.timestamp)) {
+    return Error{Errc::corrupt, fmt::format("{}: entry {} is ({}, offset {}), ({}, offset {}) cannot follow", path(),
+                                            entries() - 1, last.timestamp, last.offset, taken, offset)};
+  }
+  if (taken <= last.timestamp) return {};
+  std::byte bytes[kSize];
+  store_be<std::int64_t>(bytes, kTimestamp, taken.value);
+  store_be<std::int32_t>(bytes, kRelativeOffset, static_cast<std::int32_t>(relative));
+  return file_->append(bytes);
+}
+
+std::optional<TimeEntry> TimeIndex::entry(std::int64_t i) const {
+  return file_->read([&](BytesView entries) -> std::optional<TimeEntry> {
+    if (i < 0 || i >= static_cast<std::int64_t>(entries.size() / kSize)) return std::nullopt;
+    BytesView found = entry_at(entries, i);
+    return TimeEntry{{timestamp(found)}, {base_offset_.value + relative_offset(found)}};
+  });
+}
+
+std::optional<std::int64_t> TimeIndex::first_disorder() const {
+  return file_->read([&](BytesView entries) -> std::optional<std::int64_t> {
+    std::int64_t last_timestamp = kNoTimestamp.value;
+    std::int64_t last_offset = -1;
+    auto count = static_cast<std::int64_t>(entries.size() / kSize);
+    for (std::int64_t i = 0; i < count; ++i) {
+      BytesView e = entry_at(entries, i);
+      if (timestamp(e) <= last_timestamp || relative_offset(e) <= last_offset) return i;
+      last_timestamp = timestamp(e);
+      last_offset = relative_offset(e);
+    }
+    return std::nullopt;
+  });
+}
+
+Result<void> TimeIndex::truncate_to(Offset target) {
+  std::int64_t relative = target.value - base_offset_.value;
+  TRY(file_->map());
+  std::int64_t kept = file_->read([&](BytesView entries) {
+    return count_entries_before(entries, kSize, [&](BytesView e) { return relative_offset(e) < relative; });
+  });
+  return truncate_to_entries(kept);
+}
+
+Result<void> TimeIndex::truncate_to_entries(std::int64_t count) {
+  file_->keep_first(count);
+  return {};
+}
+
+Result<void> TimeIndex::reset() { return file_->reset(); }
+Result<void> TimeIndex::resize_to_capacity() { return file_->resize_to_capacity(); }
+Result<void> TimeIndex::trim() { return file_->trim(); }
+Result<void> TimeIndex::sync() { return file_->sync(); }
+
+}  // namespace cordwood::storage
