@@ -21,7 +21,9 @@ namespace groups {
 class Coordinator;
 }
 class FetchSessionCache;
+class ParkedFetches;
 class ProducerIdAllocator;
+struct HandlerScratch;
 
 class Broker {
  public:
@@ -32,12 +34,14 @@ class Broker {
 
   // On the connection's loop. Never blocks; answers now or later through the request's responder.
   void handle(protocol::Request request);
+  // On the connection's loop: what its requests waited for is let go.
   void disconnected(const protocol::Peer& peer);
 
   // After the sockets are bound: the ports that were chosen (port 0). Tells the address clients are sent to.
   void set_bound_port(const std::string& listener_name, std::uint16_t port);
 
-  // Fences, closes every log cleanly, writes .kafka_cleanshutdown. Idempotent; the destructor alone leaves it unclean.
+  // Answers what waits, fences, closes every log cleanly, writes .kafka_cleanshutdown. Idempotent; the destructor alone
+  // leaves it unclean. The loops must still be there; no request may come afterwards.
   Result<void> shut_down();
 
   // What the handlers work with.
@@ -45,6 +49,7 @@ class Broker {
   Clock& clock() const { return *environment_.clock; }
   Random& random() const { return *environment_.random; }
   Logger& logger() const { return *environment_.logger; }
+  const storage::LogEnvironment& environment() const { return environment_; }
   storage::LogManager& logs() { return *logs_; }
   metadata::Controller& controller() { return *controller_; }
   std::shared_ptr<const metadata::Image> image() const { return controller_->image(); }
@@ -52,15 +57,22 @@ class Broker {
   groups::Coordinator& groups() { return *groups_; }
   FetchSessionCache& fetch_sessions() { return *fetch_sessions_; }
   ProducerIdAllocator& producer_ids() { return *producer_ids_; }
+  ParkedFetches& parked_fetches() { return *parked_fetches_; }
+  HandlerScratch& scratch() { return *scratch_; }
   // For what must not run on a loop: fsync, topic creation, expiry.
   Executor& background() { return *background_; }
   // Host and port that a client on this connection is told for this broker.
   std::pair<std::string, std::int32_t> advertised_for(const protocol::Peer& peer) const;
   // Effective log settings of a topic under the present image.
   storage::LogConfig log_config(const std::string& topic) const;
+  // A read or write of this log failed: takes its directory offline when the error means that.
+  void log_failed(const storage::PartitionLog& log, const Error& error);
 
  private:
-  explicit Broker(storage::LogEnvironment environment, Config config);
+  Broker(storage::LogEnvironment environment, Config config);
+  Result<void> open();
+  Result<void> load_logs();
+
   storage::LogEnvironment environment_;
   Config config_;
   std::unique_ptr<ThreadExecutor> background_;
@@ -69,6 +81,8 @@ class Broker {
   std::unique_ptr<PartitionTable> partitions_;
   std::unique_ptr<FetchSessionCache> fetch_sessions_;
   std::unique_ptr<ProducerIdAllocator> producer_ids_;
+  std::unique_ptr<ParkedFetches> parked_fetches_;
+  std::unique_ptr<HandlerScratch> scratch_;
   std::unique_ptr<groups::Coordinator> groups_;
   mutable Mutex ports_mu_;
   std::map<std::string, std::uint16_t> bound_ports_ GUARDED_BY(ports_mu_);

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "protocol/error_code.h"
 #include "protocol/exchange.h"
+#include "protocol/header.h"
 #include "protocol/wire.h"
 
 namespace cordwood::broker {
@@ -60,10 +61,15 @@ class Exchange {
   // Encodes and sends; file ranges in it stay files.
   template <class Message>
   void answer(const Message& message) {
-    protocol::Encoder encoder(Message::form(version_));
+    answer_as(message, version_);
+  }
+  // In the layout of another version than the request's.
+  template <class Message>
+  void answer_as(const Message& message, std::int16_t version) {
+    protocol::Encoder encoder(Message::form(version));
     encoder.i32(correlation_id_);
-    if (Message::form(version_) == protocol::Form::flexible && Message::kApiKey != 18) encoder.uvarint(0);
-    exchange_detail::encode_message(message, encoder, version_);
+    if (protocol::response_header_form(Message::kApiKey, version) == protocol::Form::flexible) encoder.uvarint(0);
+    exchange_detail::encode_message(message, encoder, version);
     request_.responder.send(encoder.take());
   }
   void answer_nothing() { request_.responder.send_nothing(); }

@@ -1,11 +1,14 @@
 // broker/partition.h — a partition's role on this broker: leader or not, ISR, high watermark, who waits for it.
 //
 // Has a replica set and an ISR from the first day, of one. Threads: safe for all. Lock order: this, then its log.
+// Appends and look-ups share the role's lock, a change of role takes it alone: no append runs while leadership goes.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -40,8 +43,16 @@ class Partition {
   // NONE, NOT_LEADER_OR_FOLLOWER (6), FENCED_LEADER_EPOCH (74), UNKNOWN_LEADER_EPOCH (75). `current_epoch` -1: no check.
   protocol::ErrorCode check_leader(std::int32_t current_epoch) const;
 
+  // Whether `node` follows this partition from elsewhere.
+  bool is_remote_replica(NodeId node) const;
+
+  // What became of an append, with the code that a client gets. When this broker does not lead, `code` says so and
+  // `fault` is storage_error.
+  struct Appended : storage::AppendResult {
+    protocol::ErrorCode code = protocol::ErrorCode::NONE;
+  };
   // Appends one validated batch and moves the high watermark (ISR of one: to the log end), then wakes waiters.
-  storage::AppendResult append(MutableBytesView batch, storage::AppendOrigin origin);
+  Appended append(MutableBytesView batch, storage::AppendOrigin origin);
 
   // `wake` runs (on any thread, once at most, no lock of ours held) when the log end, the high watermark, the last stable
   // offset, the leadership changes or the partition goes away. It must be cheap: post to a loop.
@@ -58,11 +69,19 @@ class Partition {
   const Uuid topic_id_;
   const NodeId this_node_;
   const std::shared_ptr<storage::PartitionLog> log_;
-  mutable Mutex mu_;
-  metadata::PartitionState state_ GUARDED_BY(mu_);
-  bool retired_ GUARDED_BY(mu_) = false;
-  WaiterId last_waiter_ GUARDED_BY(mu_) = 0;
-  std::vector<std::pair<WaiterId, std::function<void()>>> waiters_ GUARDED_BY(mu_);
+
+  bool leads() const;  // with role_mu_ held
+  // An ISR of ourselves alone: what we wrote is replicated.
+  void advance_high_watermark();  // with role_mu_ held
+
+  mutable std::shared_mutex role_mu_;  // guards state_ and retired_
+  metadata::PartitionState state_;
+  bool applied_ = false;  // state_ was set once
+  bool retired_ = false;
+
+  mutable Mutex waiters_mu_;
+  WaiterId last_waiter_ GUARDED_BY(waiters_mu_) = 0;
+  std::vector<std::pair<WaiterId, std::function<void()>>> waiters_ GUARDED_BY(waiters_mu_);
 };
 
 }  // namespace cordwood::broker

@@ -7,6 +7,7 @@
 #include <memory>
 #include <shared_mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -26,17 +27,47 @@ class PartitionTable {
   // Makes logs for new partitions, applies leadership, updates configs, deletes logs of removed topics.
   void apply_image(const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after);
 
+  // Null when this broker holds no such partition.
   std::shared_ptr<Partition> find(const TopicPartition& partition) const;
+  std::shared_ptr<Partition> find(std::string_view topic, PartitionId partition) const;
   std::shared_ptr<Partition> find(Uuid topic_id, PartitionId partition) const;
   std::vector<std::shared_ptr<Partition>> all() const;
 
  private:
+  // Looked up without making a string first.
+  struct ByName {
+    std::string_view topic;
+    PartitionId partition;
+    friend bool operator==(const ByName&, const ByName&) = default;
+  };
+  struct ById {
+    Uuid topic_id;
+    PartitionId partition;
+    friend bool operator==(const ById&, const ById&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const ByName& key) const noexcept {
+      return std::hash<std::string_view>{}(key.topic) * 31 + static_cast<std::size_t>(key.partition.value);
+    }
+    std::size_t operator()(const ById& key) const noexcept {
+      return std::hash<Uuid>{}(key.topic_id) * 31 + static_cast<std::size_t>(key.partition.value);
+    }
+  };
+
+  void add(const metadata::TopicState& topic, PartitionId id, const metadata::PartitionState& state,
+           const metadata::Image& image);
+  void remove(const std::shared_ptr<Partition>& partition);
+  // Gives the logs of every topic whose effective settings changed the new ones.
+  void apply_configs(const metadata::Image& before, const metadata::Image& after);
+
   NodeId this_node_;
   storage::LogManager& logs_;
   ConfigOf config_of_;
   Logger& logger_;
   mutable std::shared_mutex mu_;
-  std::unordered_map<TopicPartition, std::shared_ptr<Partition>> partitions_;
+  // Each key's text points into its Partition's name.
+  std::unordered_map<ByName, std::shared_ptr<Partition>, Hash> by_name_;
+  std::unordered_map<ById, std::shared_ptr<Partition>, Hash> by_id_;
 };
 
 }  // namespace cordwood::broker

@@ -1,0 +1,342 @@
+// Produce (key 0), versions 3-13: v5 log start offset, v7 zstd, v8 record errors, v9 flexible, v10 leader hints, v13 topic
+// ids.
+//
+// Each partition is validated, written and answered on its own, on the loop where the request arrived; the payload stays
+// in its frame from the socket to the write. acks=0 has no answer: a failure closes the connection, so that the client
+// looks for a new leader. Every code was seen on Apache Kafka 4.4.0. A transactional batch is never appended: there is no
+// transaction coordinator that could vouch for it, which is what the client is told.
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "broker/authorizer.h"
+#include "broker/broker.h"
+#include "broker/handlers/api_table.h"
+#include "broker/handlers/partition_lookup.h"
+#include "broker/handlers/scratch.h"
+#include "broker/partition.h"
+#include "broker/storage_errors.h"
+#include "record/batch.h"
+#include "record/walk.h"
+
+namespace cordwood::broker {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::ProduceRequest;
+using protocol::ProduceResponse;
+
+constexpr std::int16_t kZstdFrom = 7;
+constexpr std::int16_t kLeaderHintsFrom = 10;
+constexpr std::int16_t kTopicIdsFrom = 13;
+// The client id with which Kafka's own tools may write to internal topics.
+constexpr std::string_view kAdminClientId = "__admin_client";
+
+bool acks_are_valid(std::int16_t acks) { return acks == 0 || acks == 1 || acks == -1; }
+
+// The first batch's header when the bytes hold one of magic 2, whatever else is wrong with them.
+std::optional<record::BatchHeader> peek_header(BytesView records) {
+  if (records.size() < record::kHeaderSize) return {};
+  record::BatchHeader header = *record::read_header(records);
+  if (header.magic != 2) return {};
+  return header;
+}
+
+// Kafka looks at a request's records twice: for their outer form, before it turns to the partition, and for their
+// content, in the log. Only the second kind of refusal tells the log start offset.
+bool has_one_whole_batch(BytesView records) {
+  auto whole_batch_at = [&](std::size_t at) -> std::int64_t {
+    if (records.size() - at < record::kMagicPrefix) return 0;
+    auto prefix = record::read_prefix(records.subspan(at));
+    if (!prefix || prefix->magic != 2) return 0;
+    std::int64_t size = prefix->total_size().value;
+    return size <= static_cast<std::int64_t>(records.size() - at) ? size : 0;
+  };
+  std::int64_t first = whole_batch_at(0);
+  return first > 0 && whole_batch_at(static_cast<std::size_t>(first)) == 0;
+}
+
+class ProduceCall {
+ public:
+  ProduceCall(Broker& broker, Exchange& exchange, ProduceScratch& scratch)
+      : broker_(broker), exchange_(exchange), request_(scratch.request), response_(scratch.response), scratch_(scratch) {}
+
+  void run() {
+    bool as_sent = choose_entries();
+    now_ = broker_.clock().now();
+    whole_request_error_ = check_transactions();
+    response_.throttle_time_ms = 0;
+    response_.node_endpoints.clear();
+
+    std::size_t topics = 0;
+    std::optional<std::uint32_t> topic;
+    std::size_t partitions = 0;
+    for (const ProduceScratch::Entry& entry : scratch_.entries) {
+      // Sorted, two entries of one topic stand together though the request named the topic twice.
+      bool continues = topic && (as_sent ? *topic == entry.topic : same_topic(*topic, entry.topic));
+      if (!continues) {
+        if (topics > 0) response_.responses[topics - 1].partition_responses.resize(partitions);
+        if (topics == response_.responses.size()) response_.responses.emplace_back();
+        response_.responses[topics].name = request_.topic_data[entry.topic].name;
+        response_.responses[topics].topic_id = request_.topic_data[entry.topic].topic_id;
+        topic = entry.topic;
+        partitions = 0;
+        ++topics;
+      }
+      auto& answers = response_.responses[topics - 1].partition_responses;
+      if (partitions == answers.size()) answers.emplace_back();
+      produce(request_.topic_data[entry.topic], request_.topic_data[entry.topic].partition_data[entry.partition],
+              answers[partitions++]);
+    }
+    if (topics > 0) response_.responses[topics - 1].partition_responses.resize(partitions);
+    response_.responses.resize(topics);
+    answer();
+  }
+
+ private:
+  bool by_id() const { return exchange_.version() >= kTopicIdsFrom; }
+
+  int compare_topics(std::uint32_t a, std::uint32_t b) const {
+    const auto& left = request_.topic_data[a];
+    const auto& right = request_.topic_data[b];
+    if (!by_id()) return left.name.compare(right.name);
+    return left.topic_id == right.topic_id ? 0 : left.topic_id < right.topic_id ? -1 : 1;
+  }
+  bool same_topic(std::uint32_t a, std::uint32_t b) const { return compare_topics(a, b) == 0; }
+  std::int32_t index_of(const ProduceScratch::Entry& entry) const {
+    return request_.topic_data[entry.topic].partition_data[entry.partition].index;
+  }
+
+  // Lists what to do. Of a partition that is named twice the last one counts. True: in the order of the request; false:
+  // sorted, because something was named twice.
+  bool choose_entries() {
+    auto& entries = scratch_.entries;
+    auto list = [&] {
+      entries.clear();
+      for (std::uint32_t t = 0; t < request_.topic_data.size(); ++t) {
+        for (std::uint32_t p = 0; p < request_.topic_data[t].partition_data.size(); ++p) entries.push_back({t, p});
+      }
+    };
+    list();
+    if (entries.size() < 2) return true;
+    std::ranges::stable_sort(entries, [&](const auto& a, const auto& b) {
+      if (int order = compare_topics(a.topic, b.topic); order != 0) return order < 0;
+      return index_of(a) < index_of(b);
+    });
+    bool repeated = false;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      bool same_as_next = i + 1 < entries.size() && same_topic(entries[i].topic, entries[i + 1].topic);
+      if (same_as_next && entries[i].topic != entries[i + 1].topic) repeated = true;
+      if (same_as_next && index_of(entries[i]) == index_of(entries[i + 1])) {
+        repeated = true;
+        continue;
+      }
+      entries[kept++] = entries[i];
+    }
+    if (repeated) {
+      entries.resize(kept);
+      return false;
+    }
+    list();
+    return true;
+  }
+
+  // An error of every partition, because of what the transactional batches among them are.
+  ErrorCode check_transactions() {
+    std::optional<std::int64_t> producer_id;
+    std::optional<std::int16_t> producer_epoch;
+    bool several = false;
+    for (const ProduceScratch::Entry& entry : scratch_.entries) {
+      const auto& records = request_.topic_data[entry.topic].partition_data[entry.partition].records;
+      std::optional<record::BatchHeader> header = records ? peek_header(records->bytes) : std::nullopt;
+      if (!header || !header->is_transactional()) continue;
+      if (producer_id && (*producer_id != header->producer_id || *producer_epoch != header->producer_epoch)) several = true;
+      producer_id = header->producer_id;
+      producer_epoch = header->producer_epoch;
+    }
+    if (!producer_id) return ErrorCode::NONE;
+    if (!request_.transactional_id ||
+        authorise(exchange_, Operation::write, Resource::transactional_id, *request_.transactional_id) == Verdict::denied) {
+      return ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+    }
+    return several ? ErrorCode::INVALID_PRODUCER_ID_MAPPING : ErrorCode::NONE;
+  }
+
+  void produce(const ProduceRequest::Topic& topic, const ProduceRequest::Partition& asked,
+               ProduceResponse::Partition& into) {
+    into.index = asked.index;
+    into.error_code = ErrorCode::NONE;
+    into.base_offset = -1;
+    into.log_append_time_ms = -1;
+    into.log_start_offset = -1;
+    into.record_errors.clear();
+    into.error_message.reset();
+    into.current_leader = {};
+    into.error_code = append(topic, asked, into);
+    if (into.error_code != ErrorCode::NONE) failed_ = into.error_code;
+  }
+
+  // Everything in the order in which Kafka looks at it: which error is told when several hold is part of the answer.
+  ErrorCode append(const ProduceRequest::Topic& topic, const ProduceRequest::Partition& asked,
+                   ProduceResponse::Partition& into) {
+    if (whole_request_error_ == ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED) return whole_request_error_;
+    PartitionId id{asked.index};
+    Located located = by_id() ? locate(broker_, topic.topic_id, id) : locate(broker_, topic.name, id);
+    std::string_view name = located.partition ? std::string_view(located.partition->name().topic) : topic.name;
+    if (authorise(exchange_, Operation::write, Resource::topic, name) == Verdict::denied) {
+      return ErrorCode::TOPIC_AUTHORIZATION_FAILED;
+    }
+    if (!located.partition) {
+      if (located.error == ErrorCode::NOT_LEADER_OR_FOLLOWER) {
+        hint(by_id() ? leader_hint(broker_, topic.topic_id, id) : leader_hint(broker_, {topic.name, id}), into);
+      }
+      return located.error;
+    }
+    Partition& partition = *located.partition;
+    if (!asked.records) return ErrorCode::INVALID_RECORD;
+    if (whole_request_error_ == ErrorCode::INVALID_PRODUCER_ID_MAPPING) {
+      into.error_message = "Transactional records contained more than one producer ID";
+      return whole_request_error_;
+    }
+    if (!acks_are_valid(request_.acks)) return ErrorCode::INVALID_REQUIRED_ACKS;
+    if (is_internal_topic(name) && exchange_.client_id() != kAdminClientId) return ErrorCode::INVALID_TOPIC_EXCEPTION;
+    if (auto header = peek_header(asked.records->bytes); header && header->is_transactional()) {
+      into.error_message =
+          "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE";
+      return ErrorCode::NOT_ENOUGH_REPLICAS;
+    }
+    if (ErrorCode error = partition.check_leader(-1); error != ErrorCode::NONE) {
+      hint(leader_hint(broker_, partition.name()), into);
+      return error;
+    }
+    storage::LogConfig config = partition.log()->config();
+    if (request_.acks == -1) {
+      Partition::Leadership leadership = partition.leadership();
+      auto wanted = static_cast<std::size_t>(std::max(config.min_insync_replicas, 0));
+      if (leadership.isr_size < std::min(wanted, leadership.replica_count)) return ErrorCode::NOT_ENOUGH_REPLICAS;
+    }
+
+    set_rules(partition, config);
+    BytesView records = asked.records->bytes;
+    record::ValidatedBatch validated = record::validate_produce(in_frame(records), scratch_.rules);
+    if (validated.fault != record::ProduceFault::none) return refuse(partition, records, validated, into);
+
+    Partition::Appended appended = partition.append(validated.batch, storage::AppendOrigin::client);
+    if (appended.code != ErrorCode::NONE) return explain(partition, appended, into);
+    into.base_offset = appended.base_offset.value;
+    into.log_start_offset = appended.log_start_offset.value;
+    if (appended.duplicate) {
+      into.log_append_time_ms = appended.duplicate_timestamp.value;
+    } else if (config.message_timestamp_type == record::TimestampType::log_append_time) {
+      into.log_append_time_ms = validated.header.max_timestamp.value;
+    }
+    return ErrorCode::NONE;
+  }
+
+  void set_rules(const Partition& partition, const storage::LogConfig& config) {
+    record::ValidationRules& rules = scratch_.rules;
+    rules.topic_partition.clear();
+    fmt::format_to(std::back_inserter(rules.topic_partition), "{}-{}", partition.name().topic,
+                   partition.name().partition);
+    rules.compacted = config.cleanup_compact;
+    rules.timestamp_type = config.message_timestamp_type;
+    rules.timestamp_before_max = config.message_timestamp_before_max_ms;
+    rules.timestamp_after_max = config.message_timestamp_after_max_ms;
+    rules.max_message_bytes = config.max_message_bytes;
+    rules.target_compression = config.compression;
+    rules.gzip_level = config.gzip_level;
+    rules.limits = {};
+    rules.limits.largest_record = config.max_decompressed_message_bytes;
+    rules.zstd_allowed = exchange_.version() >= kZstdFrom;
+    rules.now = now_;
+  }
+
+  // The decoder only hands out bytes to read; these are the same ones, to be rewritten where they lie.
+  MutableBytesView in_frame(BytesView records) {
+    MutableBytesView body = exchange_.body();
+    if (records.empty()) return body.first(0);
+    return body.subspan(static_cast<std::size_t>(records.data() - body.data()), records.size());
+  }
+
+  ErrorCode refuse(const Partition& partition, BytesView records, record::ValidatedBatch& validated,
+                   ProduceResponse::Partition& into) {
+    for (record::RecordFault& fault : validated.record_faults) {
+      auto& error = into.record_errors.emplace_back();
+      error.batch_index = fault.batch_index;
+      error.batch_index_error_message = std::move(fault.message);
+    }
+    into.error_message = std::move(validated.message);
+    switch (validated.fault) {
+      case record::ProduceFault::none:
+      case record::ProduceFault::corrupt_message:
+      case record::ProduceFault::message_too_large:
+      case record::ProduceFault::unsupported_compression:
+        break;
+      case record::ProduceFault::invalid_record:
+        if (has_one_whole_batch(records)) into.log_start_offset = partition.log()->log_start_offset().value;
+        break;
+      case record::ProduceFault::invalid_timestamp:
+      case record::ProduceFault::unknown_server_error:
+        into.log_start_offset = partition.log()->log_start_offset().value;
+        break;
+    }
+    return error_code_of(validated.fault);
+  }
+
+  ErrorCode explain(const Partition& partition, const Partition::Appended& appended,
+                    ProduceResponse::Partition& into) {
+    switch (appended.fault) {
+      case storage::AppendFault::none:
+      case storage::AppendFault::record_list_too_large:
+        break;
+      case storage::AppendFault::out_of_order_sequence:
+      case storage::AppendFault::invalid_producer_epoch:
+      case storage::AppendFault::invalid_txn_state:
+      case storage::AppendFault::transaction_coordinator_fenced:
+      case storage::AppendFault::offsets_out_of_order:
+        into.log_start_offset = partition.log()->log_start_offset().value;
+        break;
+      case storage::AppendFault::storage_error:
+        if (appended.code == ErrorCode::NOT_LEADER_OR_FOLLOWER) {
+          hint(leader_hint(broker_, partition.name()), into);
+        } else if (appended.error) {
+          broker_.log_failed(*partition.log(), *appended.error);
+        }
+        break;
+    }
+    return appended.code;
+  }
+
+  void hint(const LeaderHint& leader, ProduceResponse::Partition& into) {
+    if (exchange_.version() < kLeaderHintsFrom) return;
+    into.current_leader.leader_id = leader.leader_id;
+    into.current_leader.leader_epoch = leader.leader_epoch;
+    add_node_endpoint(broker_, exchange_.peer(), leader.leader_id, response_.node_endpoints);
+  }
+
+  void answer() {
+    if (request_.acks != 0) return exchange_.answer(response_);
+    if (!failed_) return exchange_.answer_nothing();
+    exchange_.close("a produce with acks=0 failed: " + std::string(protocol::name_of(*failed_)));
+  }
+
+  Broker& broker_;
+  Exchange& exchange_;
+  ProduceRequest& request_;
+  ProduceResponse& response_;
+  ProduceScratch& scratch_;
+  TimestampMs now_;
+  ErrorCode whole_request_error_ = ErrorCode::NONE;
+  std::optional<ErrorCode> failed_;
+};
+
+}  // namespace
+
+void handle_produce(Broker& broker, Exchange exchange) {
+  auto scratch = broker.scratch().produce.take(&exchange.loop());
+  if (!exchange.decode(scratch->request)) return;
+  ProduceCall(broker, exchange, *scratch).run();
+}
+
+}  // namespace cordwood::broker

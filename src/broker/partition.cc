@@ -1,0 +1,115 @@
+#include "broker/partition.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "broker/storage_errors.h"
+
+namespace cordwood::broker {
+
+using protocol::ErrorCode;
+
+Partition::Partition(TopicPartition name, Uuid topic_id, NodeId this_node, std::shared_ptr<storage::PartitionLog> log)
+    : name_(std::move(name)), topic_id_(topic_id), this_node_(this_node), log_(std::move(log)) {}
+
+bool Partition::leads() const { return applied_ && !retired_ && state_.leader == this_node_; }
+
+void Partition::advance_high_watermark() {
+  if (state_.isr.size() == 1 && state_.isr.front() == this_node_) log_->set_high_watermark(log_->log_end_offset());
+}
+
+Result<void> Partition::apply(const metadata::PartitionState& state) {
+  Result<void> noted;
+  {
+    std::unique_lock lock(role_mu_);
+    bool led = leads();
+    bool new_epoch = !applied_ || state_.leader_epoch != state.leader_epoch;
+    state_ = state;
+    applied_ = true;
+    if (leads()) {
+      // An epoch without records is on the disk as well: OffsetForLeaderEpoch must know where it began.
+      if (!led || new_epoch) noted = log_->begin_leader_epoch(LeaderEpoch{state.leader_epoch});
+      advance_high_watermark();
+    }
+  }
+  wake_all();
+  return noted;
+}
+
+Partition::Leadership Partition::leadership() const {
+  std::shared_lock lock(role_mu_);
+  if (!applied_) return {};
+  return {leads(), state_.leader_epoch, state_.leader, state_.isr.size(), state_.replicas.size()};
+}
+
+ErrorCode Partition::check_leader(std::int32_t current_epoch) const {
+  std::shared_lock lock(role_mu_);
+  // The epoch first: a client with an old epoch learns that rather than that we do not lead.
+  if (current_epoch >= 0 && applied_ && !retired_) {
+    if (current_epoch < state_.leader_epoch) return ErrorCode::FENCED_LEADER_EPOCH;
+    if (current_epoch > state_.leader_epoch) return ErrorCode::UNKNOWN_LEADER_EPOCH;
+  }
+  return leads() ? ErrorCode::NONE : ErrorCode::NOT_LEADER_OR_FOLLOWER;
+}
+
+bool Partition::is_remote_replica(NodeId node) const {
+  std::shared_lock lock(role_mu_);
+  return applied_ && node != this_node_ && std::ranges::find(state_.replicas, node) != state_.replicas.end();
+}
+
+Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOrigin origin) {
+  Appended appended;
+  {
+    std::shared_lock lock(role_mu_);
+    if (!leads()) {
+      appended.fault = storage::AppendFault::storage_error;
+      appended.error = Error{Errc::closed, name_.to_string() + " is not led by this broker"};
+      appended.code = ErrorCode::NOT_LEADER_OR_FOLLOWER;
+      return appended;
+    }
+    static_cast<storage::AppendResult&>(appended) =
+        log_->append_as_leader(batch, LeaderEpoch{state_.leader_epoch}, origin);
+    if (appended.fault != storage::AppendFault::none) {
+      appended.code = error_code_of(appended);
+      return appended;
+    }
+    if (!appended.duplicate) advance_high_watermark();
+  }
+  if (!appended.duplicate) wake_all();
+  return appended;
+}
+
+Partition::WaiterId Partition::add_waiter(std::function<void()> wake) {
+  MutexLock lock(waiters_mu_);
+  waiters_.emplace_back(++last_waiter_, std::move(wake));
+  return last_waiter_;
+}
+
+void Partition::remove_waiter(WaiterId id) {
+  // Destroyed after the lock is let go: it may own what waits, and that may come back here.
+  std::function<void()> dropped;
+  MutexLock lock(waiters_mu_);
+  auto at = std::ranges::find(waiters_, id, &std::pair<WaiterId, std::function<void()>>::first);
+  if (at == waiters_.end()) return;
+  dropped = std::move(at->second);
+  waiters_.erase(at);
+}
+
+void Partition::wake_all() {
+  std::vector<std::pair<WaiterId, std::function<void()>>> woken;
+  {
+    MutexLock lock(waiters_mu_);
+    woken.swap(waiters_);
+  }
+  for (auto& [id, wake] : woken) wake();
+}
+
+void Partition::retire() {
+  {
+    std::unique_lock lock(role_mu_);
+    retired_ = true;
+  }
+  wake_all();
+}
+
+}  // namespace cordwood::broker
