@@ -19,14 +19,10 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "broker/metadata/image.h"
-#include "broker/metadata/metadata_records.h"  // generated from metadata_records.schema
+#include "broker/metadata/metadata_record.h"
 #include "storage/log_manager.h"
 
 namespace cordwood::broker::metadata {
-
-// One metadata record of any kind the metadata log may hold, with the version to write. The generated structs come from
-// broker/metadata/metadata_records.schema; MetadataRecord is a variant over them (metadata_record.h).
-struct MetadataRecord;
 
 struct ControllerOptions {
   NodeId node_id;
@@ -36,6 +32,7 @@ struct ControllerOptions {
   Endpoint controller_listener{"CONTROLLER", "localhost", 9093, 0};
   std::optional<std::string> rack;
   ConfigValues broker_defaults;             // static settings that first-start records need (min.insync.replicas)
+  ByteCount snapshot_after_bytes{20 * MiB};  // metadata.log.max.record.bytes.between.snapshots
 };
 
 class Controller {
@@ -63,13 +60,21 @@ class Controller {
   NodeId node_id() const;
   std::int32_t epoch() const;
 
+  // Directories that can take new partitions, in the order of log.dirs.
+  std::vector<Uuid> online_directories() const;
+
+  // Before the first change.
   void add_listener(Listener listener);
+  // After shut_down() or a failure of the metadata log, `decide` still runs and its done() gets the error.
   void submit(Decide decide);
 
   // Registers this broker (fenced), as Kafka's 5.2/5.3 sequences have it. Blocks until committed.
   Result<void> register_broker();
   // Unfences and elects: Leader = us, epoch + 1, for every partition of ours. Blocks until committed and published.
+  // Everything since open() becomes durable here, with one flush; nobody was told of any of it before.
   Result<void> unfence();
+  // Takes away the leaderships of partitions in a log directory that failed.
+  void directory_failed(Uuid directory);
   // Controlled shutdown records and fencing; then closes the metadata log. Blocks. Answers the broker epoch for
   // .kafka_cleanshutdown.
   Result<std::int64_t> shut_down();

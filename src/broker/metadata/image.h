@@ -151,4 +151,7 @@ struct Image {
   std::int16_t feature(const std::string& name) const;                     // 0 when absent
 };
 
+// Whether both say the same of the cluster; their places in the log (next_offset, epoch) are not compared.
+bool same_content(const Image& a, const Image& b);
+
 }  // namespace cordwood::broker::metadata

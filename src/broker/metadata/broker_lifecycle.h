@@ -1,0 +1,59 @@
+// broker/metadata/broker_lifecycle.h — which records a start and a stop of this broker write. Decisions only, no I/O.
+//
+// As Apache Kafka 4.4.0 writes them for a single combined node (seen; docs/formats/metadata_log.md, "start and stop"):
+// every start and every stop raises the leader epoch of each partition led here, and a stop leaves the broker fenced.
+// With eligible leader replicas (ELR, KIP-966) on, a stop empties the ISR and remembers us as eligible.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "broker/metadata/image.h"
+#include "broker/metadata/metadata_record.h"
+
+namespace cordwood::broker::metadata {
+
+// What this broker tells of itself when it registers.
+struct BrokerIdentity {
+  NodeId node_id;
+  Uuid incarnation;
+  std::vector<Endpoint> listeners;
+  Endpoint controller_listener;
+  std::optional<std::string> rack;
+  std::vector<Uuid> log_dirs;  // online ones
+};
+
+enum class LastStop { clean, unclean };
+
+// RegisterController; nothing below the metadata.version that has it.
+std::vector<MetadataRecord> controller_registration(const Image& image, const BrokerIdentity& us);
+
+// For brokers that the image shows unfenced although nobody lives: we ourselves after a kill, and the others of a former
+// cluster of several brokers. Leaderships are taken away, then the broker is fenced.
+std::vector<MetadataRecord> fence_the_dead(const Image& image, NodeId us);
+
+// RegisterBroker {Fenced}; its epoch is the offset of the operation's first record, image.next_offset. With ELR on, an
+// unclean stop costs our eligibility first. Partitions that the image still shows led here, although the broker is
+// fenced, lose their leader in the same operation.
+std::vector<MetadataRecord> broker_registration(const Image& image, const BrokerIdentity& us, LastStop last_stop);
+
+// Where the log of a partition lies: its directory, or nothing when there is none yet (then one may be named for it).
+using DirectoryOf = std::function<std::optional<Uuid>(const TopicPartition& partition)>;
+
+// Unfences and makes us the leader of every partition that we can lead. Replicas in `offline` directories cannot be led.
+// Directories of the records follow where the logs really lie.
+std::vector<MetadataRecord> unfencing(const Image& image, NodeId us, const DirectoryOf& directory_of,
+                                      const std::set<Uuid>& offline);
+
+// Controlled shutdown: gives up every leadership.
+std::vector<MetadataRecord> controlled_shutdown(const Image& image, NodeId us);
+// Fences us; an operation of its own, after the one before.
+std::vector<MetadataRecord> final_fencing(const Image& image, NodeId us);
+
+// A log directory failed while running: its partitions lose their leader, the registration the directory.
+std::vector<MetadataRecord> directory_failure(const Image& image, NodeId us, Uuid directory);
+
+}  // namespace cordwood::broker::metadata

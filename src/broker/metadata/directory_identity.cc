@@ -1,0 +1,122 @@
+#include "broker/metadata/directory_identity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "broker/metadata/metadata_log.h"
+#include "storage/directory_files.h"
+
+namespace cordwood::broker::metadata {
+namespace {
+
+struct Contents {
+  bool partitions = false;    // of topics
+  bool metadata_log = false;  // __cluster_metadata-0
+  bool any() const { return partitions || metadata_log; }
+};
+
+Result<Contents> contents_of(io::FileSystem& fs, const io::Path& directory) {
+  Contents contents;
+  for (const auto& entry : TRY(fs.list(directory))) {
+    if (entry.kind != io::DirectoryEntry::Kind::directory) continue;
+    if (entry.name == kMetadataPartition) {
+      contents.metadata_log = true;
+    } else if (storage::parse_partition_directory(entry.name)) {
+      contents.partitions = true;
+    }
+  }
+  return contents;
+}
+
+Error refused(std::string sentence) { return Error{Errc::invalid, std::move(sentence)}; }
+
+Result<void> check_meta(const storage::LogDirectory& directory, const ControllerOptions& options,
+                        const std::optional<std::string>& cluster_id) {
+  io::Path file = io::join(directory.path, storage::kMetaProperties);
+  if (directory.meta->node_id != options.node_id) {
+    return refused(fmt::format("{}: stored node id {} does not match the configured node.id {}", file, directory.meta->node_id,
+                               options.node_id));
+  }
+  if (cluster_id && directory.meta->cluster_id != *cluster_id) {
+    return refused(
+        fmt::format("Invalid cluster.id in: {}. Expected {}, but read {}", file, *cluster_id, directory.meta->cluster_id));
+  }
+  return {};
+}
+
+const storage::LogDirectory* find_directory(const storage::LogManager& logs, const io::Path& path) {
+  auto at = std::ranges::find(logs.directories(), path, &storage::LogDirectory::path);
+  return at == logs.directories().end() ? nullptr : &*at;
+}
+
+// Whether there is anything from which the metadata could come. The voters alone are not enough: a crash while formatting
+// leaves them so.
+Result<bool> has_metadata(io::FileSystem& fs, const io::Path& log_dir) {
+  if (TRY(fs.exists(io::join(log_dir, kBootstrapCheckpoint)))) return true;
+  io::Path directory = io::join(log_dir, kMetadataPartition);
+  if (!TRY(fs.exists(directory))) return false;
+  if (!TRY(list_snapshots(fs, directory)).empty()) return true;
+  for (const auto& entry : TRY(fs.list(directory))) {
+    if (!entry.name.ends_with(".log")) continue;
+    if (TRY(fs.status(io::join(directory, entry.name))).size.value > 0) return true;
+  }
+  io::Path zero = io::join(directory, snapshot_file_name({}));
+  if (!TRY(fs.exists(zero))) return false;
+  return !TRY(read_snapshot_file(fs, zero)).records.empty();
+}
+
+}  // namespace
+
+Result<DirectoryIdentity> identify_directories(const storage::LogEnvironment& environment, storage::LogManager& logs,
+                                               const ControllerOptions& options) {
+  io::FileSystem& fs = *environment.fs;
+  std::optional<std::string> cluster_id = options.cluster_id;
+  std::vector<io::Path> without_meta;
+  io::Path with_partitions;  // one of them, for the sentence
+  bool holds_anything = false;
+  for (const storage::LogDirectory& directory : logs.directories()) {
+    if (directory.offline) continue;
+    Contents contents = TRY(contents_of(fs, directory.path));
+    holds_anything = holds_anything || contents.any();
+    if (contents.partitions) with_partitions = directory.path;
+    if (contents.metadata_log && directory.path != options.metadata_dir) {
+      return refused(fmt::format("{} holds {}, but the metadata log directory is {}", directory.path, kMetadataPartition,
+                                 options.metadata_dir));
+    }
+    if (!directory.meta) {
+      without_meta.push_back(directory.path);
+      continue;
+    }
+    TRY(check_meta(directory, options, cluster_id));
+    if (!cluster_id) cluster_id = directory.meta->cluster_id;
+  }
+
+  if (!without_meta.empty() && holds_anything) {
+    return refused(fmt::format("No `meta.properties` found in {} (a directory that never was formatted, or not of this "
+                               "broker), while there are partitions in log.dirs",
+                               without_meta.front()));
+  }
+  if (!without_meta.empty()) {
+    if (!cluster_id) cluster_id = Uuid::random(*environment.random).to_string();
+    TRY(logs.format(*cluster_id, options.node_id));
+  }
+
+  const storage::LogDirectory* metadata_dir = find_directory(logs, options.metadata_dir);
+  if (metadata_dir == nullptr) {
+    return refused(fmt::format("the metadata log directory {} is none of log.dirs", options.metadata_dir));
+  }
+  if (metadata_dir->offline) return *metadata_dir->offline;
+  if (!cluster_id) return refused("no log directory is online");
+  if (!TRY(has_metadata(fs, metadata_dir->path))) {
+    if (!with_partitions.empty()) {
+      return refused(fmt::format("{} holds partitions, but {} holds no metadata that would name them", with_partitions,
+                                 metadata_dir->path));
+    }
+    BootstrapFiles files{options.node_id, metadata_dir->id, options.controller_listener, default_bootstrap_records()};
+    TRY(write_bootstrap_files(fs, metadata_dir->path, files, environment.clock->now()));
+  }
+  return DirectoryIdentity{*cluster_id, metadata_dir->path, metadata_dir->id};
+}
+
+}  // namespace cordwood::broker::metadata

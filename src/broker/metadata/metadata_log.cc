@@ -1,0 +1,146 @@
+#include "broker/metadata/metadata_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "broker/metadata/features.h"
+
+namespace cordwood::broker::metadata {
+namespace {
+
+// Kafka's largest batch of the metadata log is 8 MiB; half of it leaves room for everything around the records.
+constexpr std::size_t kLargestBatch = 4 * MiB;
+constexpr std::size_t kMostRecordsPerBatch = 10'000;
+constexpr std::size_t kSnapshotsKept = 2;
+
+storage::LogConfig metadata_log_config() {
+  storage::LogConfig config;
+  config.segment_bytes = {1 * GiB};
+  config.segment_ms = {604'800'000};
+  config.max_message_bytes = {8 * MiB};
+  config.retention_ms = {-1};
+  config.cleanup_delete = false;
+  return config;
+}
+
+// Cuts an operation into pieces that fit into a batch each.
+std::vector<std::span<const MetadataRecord>> pieces_of(std::span<const MetadataRecord> records) {
+  std::vector<std::span<const MetadataRecord>> pieces;
+  std::size_t start = 0;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    std::size_t more = encode_record(records[i]).size();
+    if (i > start && (size + more > kLargestBatch || i - start >= kMostRecordsPerBatch)) {
+      pieces.push_back(records.subspan(start, i - start));
+      start = i;
+      size = 0;
+    }
+    size += more;
+  }
+  if (start < records.size()) pieces.push_back(records.subspan(start));
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<MetadataRecord> default_bootstrap_records() {
+  std::vector<MetadataRecord> records;
+  records.push_back({FeatureLevelRecord{std::string(kMetadataVersion), kDefaultMetadataVersion}, 0});
+  records.push_back({FeatureLevelRecord{std::string(kGroupVersion), 1}, 0});
+  records.push_back({FeatureLevelRecord{std::string(kTransactionVersion), 2}, 0});
+  return records;
+}
+
+Result<void> write_bootstrap_files(io::FileSystem& fs, const io::Path& log_dir, const BootstrapFiles& files,
+                                   TimestampMs now) {
+  SnapshotContent voters;
+  voters.kraft_version = 1;
+  voters.voters.push_back({files.node_id, files.directory_id, {files.controller_listener}, 0, 1});
+  io::Path directory = io::join(log_dir, kMetadataPartition);
+  TRY(fs.create_directories(directory));
+  TRY(write_snapshot_file(fs, io::join(directory, snapshot_file_name({})), voters, {}, now, now));
+
+  // Last, since its presence says that the other one is there. The directory's sync at its end covers both.
+  SnapshotContent features;
+  features.records = files.features;
+  return write_snapshot_file(fs, io::join(log_dir, kBootstrapCheckpoint), features, {}, now, now);
+}
+
+Result<std::unique_ptr<MetadataLog>> MetadataLog::open(storage::LogEnvironment environment, const LoadedMetadata& loaded) {
+  storage::OpenOptions options;
+  options.config = metadata_log_config();
+  options.log_start_checkpoint = loaded.walk.start;
+  options.is_metadata_log = true;
+  TopicPartition partition{"__cluster_metadata", PartitionId{0}};
+  std::shared_ptr<storage::PartitionLog> log =
+      TRY(storage::PartitionLog::open(environment, loaded.directory, partition, options));
+  TRY(log->set_topic_id(kMetadataTopicId));
+  // A snapshot alone, without any segment: the log goes on where it ends.
+  if (!loaded.walk.has_files && loaded.end().value > 0) TRY(log->truncate_fully_and_start_at(loaded.end()));
+  if (log->log_end_offset() != loaded.end()) {
+    return Error{Errc::corrupt, fmt::format("{}: reading ended at offset {}, opening at {}", loaded.directory, loaded.end(),
+                                            log->log_end_offset())};
+  }
+  if (loaded.walk.torn_tail) {
+    const TornTail& tail = *loaded.walk.torn_tail;
+    environment.logger->warn("{}: cut {} bytes at position {}, a write that a crash interrupted ({})", tail.file, tail.size,
+                             tail.position, tail.reason);
+  }
+  std::unique_ptr<MetadataLog> opened(new MetadataLog(environment, std::move(log)));
+  opened->bytes_since_snapshot_ = loaded.bytes_since_snapshot;
+  opened->last_timestamp_ = environment.clock->now();
+  return opened;
+}
+
+Result<void> MetadataLog::write(BytesView batch) {
+  storage::AppendResult appended = log_->append_as_follower(batch);
+  if (appended.fault != storage::AppendFault::none) {
+    if (appended.error) return *appended.error;
+    return Error{Errc::io, "the metadata log refused a batch of its own controller"};
+  }
+  bytes_since_snapshot_ += ByteCount{static_cast<std::int64_t>(batch.size())};
+  return {};
+}
+
+Result<void> MetadataLog::append(std::span<const ControlRecord> records, std::int32_t epoch) {
+  last_timestamp_ = environment_.clock->now();
+  return write(encode_batch(records, {end(), epoch, last_timestamp_}));
+}
+
+Result<std::vector<MetadataRecord>> MetadataLog::append(std::vector<MetadataRecord> records, std::int32_t epoch,
+                                                        std::int16_t metadata_version, Atomic atomic) {
+  if (records.empty()) return records;
+  last_timestamp_ = environment_.clock->now();
+  if (atomic == Atomic::yes && metadata_version >= kMetadataTransactionsFrom && pieces_of(records).size() > 1) {
+    records.insert(records.begin(), {BeginTransactionRecord{"Large operation"}, 0});
+    records.push_back({EndTransactionRecord{}, 0});
+  }
+  for (std::span<const MetadataRecord> piece : pieces_of(records)) {
+    TRY(write(encode_batch(piece, {end(), epoch, last_timestamp_})));
+  }
+  return records;
+}
+
+Result<void> MetadataLog::flush() { return log_->flush(); }
+
+Result<void> MetadataLog::write_snapshot(const Image& image) {
+  io::FileSystem& fs = *environment_.fs;
+  SnapshotId id{image.next_offset, image.epoch};
+  SnapshotContent content;
+  content.kraft_version = image.kraft_version;
+  content.voters = image.voters;
+  content.records = image_to_records(image);
+  TRY(write_snapshot_file(fs, io::join(log_->directory(), snapshot_file_name(id)), content, id, last_timestamp_,
+                          environment_.clock->now()));
+  bytes_since_snapshot_ = {};
+  std::vector<SnapshotId> all = TRY(list_snapshots(fs, log_->directory()));
+  for (std::size_t i = 0; i + kSnapshotsKept < all.size(); ++i) {
+    TRY(fs.remove_file(io::join(log_->directory(), snapshot_file_name(all[i]))));
+  }
+  return {};
+}
+
+Result<void> MetadataLog::close_cleanly() { return log_->close_cleanly(); }
+
+}  // namespace cordwood::broker::metadata
