@@ -2,9 +2,12 @@
 // exit(). A program may hold several.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/executor.h"
 #include "base/result.h"
@@ -70,8 +73,10 @@ class Broker {
 
  private:
   Broker(storage::LogEnvironment environment, Config config);
-  Result<void> open();
+  Result<void> open_directories();
+  Result<void> open_controller();
   Result<void> load_logs();
+  Result<void> lead();
 
   storage::LogEnvironment environment_;
   Config config_;
@@ -84,9 +89,12 @@ class Broker {
   std::unique_ptr<ParkedFetches> parked_fetches_;
   std::unique_ptr<HandlerScratch> scratch_;
   std::unique_ptr<groups::Coordinator> groups_;
+  // Set once each during the start: from then on the partitions, and the groups, follow every change of the image.
+  std::atomic<bool> partitions_follow_ = false;
+  std::atomic<bool> groups_follow_ = false;
   mutable Mutex ports_mu_;
   std::map<std::string, std::uint16_t> bound_ports_ GUARDED_BY(ports_mu_);
-  bool shut_down_ = false;
+  std::atomic<bool> shut_down_ = false;
 };
 
 }  // namespace cordwood::broker

@@ -1,0 +1,205 @@
+#include "broker/broker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "broker/configs/topic_configs.h"
+#include "broker/fetch_session.h"
+#include "broker/groups/coordinator.h"
+#include "broker/handlers/api_table.h"
+#include "broker/handlers/parked_fetches.h"
+#include "broker/handlers/scratch.h"
+#include "broker/producer_ids.h"
+#include "broker/storage_errors.h"
+#include "protocol/header.h"
+
+namespace cordwood::broker {
+namespace {
+
+constexpr std::int16_t kApiVersionsKey = 18;
+
+std::int16_t security_protocol_number(const std::string& name) {
+  if (name == "SSL") return 1;
+  if (name == "SASL_PLAINTEXT") return 2;
+  if (name == "SASL_SSL") return 3;
+  return 0;
+}
+
+metadata::Endpoint endpoint(const ListenerAddress& listener) {
+  // An empty host binds every address; the registration needs one that can be connected to.
+  return {listener.name, listener.host.empty() ? "localhost" : listener.host, listener.port,
+          security_protocol_number(listener.protocol)};
+}
+
+metadata::ControllerOptions controller_options(const Config& config) {
+  metadata::ControllerOptions options;
+  options.node_id = config.node_id;
+  options.metadata_dir = config.metadata_log_dir.empty() ? config.log_dirs.front() : config.metadata_log_dir;
+  const auto& listeners = config.advertised_listeners ? *config.advertised_listeners : config.listeners;
+  for (const ListenerAddress& listener : listeners) options.listeners.push_back(endpoint(listener));
+  options.controller_listener = endpoint(config.controller_listener);
+  options.rack = config.rack;
+  options.broker_defaults = config.given;
+  return options;
+}
+
+storage::LogManagerOptions log_manager_options(const Config& config) {
+  storage::LogManagerOptions options;
+  options.log_dirs = config.log_dirs;
+  options.recovery_threads_per_dir = config.num_recovery_threads_per_data_dir;
+  options.recovery_point_checkpoint_interval = config.log_flush_offset_checkpoint_interval_ms;
+  options.log_start_checkpoint_interval = config.log_flush_start_offset_checkpoint_interval_ms;
+  options.high_watermark_checkpoint_interval = config.replica_high_watermark_checkpoint_interval_ms;
+  options.producer_expiration_check_interval = config.producer_id_expiration_check_interval_ms;
+  options.flush_scheduler_interval = config.log_flush_scheduler_interval_ms;
+  options.initial_task_delay = config.log_initial_task_delay_ms;
+  options.producer.expiration_ms = config.producer_id_expiration_ms;
+  return options;
+}
+
+// Whether the cluster knows a partition directory that lies on our disk as a replica of ours.
+storage::DirectoryClaim claim(const metadata::Image& image, NodeId us, const TopicPartition& partition,
+                              std::optional<Uuid> topic_id) {
+  auto topic = topic_id ? image.topic(*topic_id) : image.topic(partition.topic);
+  if (!topic || topic->name != partition.topic) return storage::DirectoryClaim::stray;
+  auto state = topic->partitions.find(partition.partition);
+  if (state == topic->partitions.end()) return storage::DirectoryClaim::stray;
+  const auto& replicas = state->second.replicas;
+  bool ours = std::find(replicas.begin(), replicas.end(), us) != replicas.end();
+  return ours ? storage::DirectoryClaim::ours : storage::DirectoryClaim::stray;
+}
+
+}  // namespace
+
+Broker::Broker(storage::LogEnvironment environment, Config config)
+    : environment_(environment), config_(std::move(config)) {}
+
+Broker::~Broker() {
+  // Threads first: each calls into what is destroyed after it.
+  if (background_) background_->stop();
+  if (groups_) groups_->stop();
+  controller_.reset();
+}
+
+Result<std::unique_ptr<Broker>> Broker::start(storage::LogEnvironment environment, Config config) {
+  if (config.log_dirs.empty()) return Error{Errc::invalid, "log.dirs names no directory"};
+  std::unique_ptr<Broker> broker(new Broker(environment, std::move(config)));
+  TRY(broker->open_directories());
+  TRY(broker->open_controller());
+  TRY(broker->load_logs());
+  TRY(broker->lead());
+  return broker;
+}
+
+Result<void> Broker::open_directories() {
+  logs_ = TRY(storage::LogManager::open(environment_, log_manager_options(config_)));
+  background_ = std::make_unique<ThreadExecutor>(clock(), "background");
+  fetch_sessions_ = std::make_unique<FetchSessionCache>(
+      static_cast<std::size_t>(std::max(0, config_.max_incremental_fetch_session_cache_slots)), random(), clock());
+  parked_fetches_ = std::make_unique<ParkedFetches>();
+  scratch_ = std::make_unique<HandlerScratch>();
+  return {};
+}
+
+Result<void> Broker::open_controller() {
+  controller_ = TRY(metadata::Controller::open(environment_, *logs_, controller_options(config_)));
+  partitions_ = std::make_unique<PartitionTable>(
+      config_.node_id, *logs_,
+      [this](const metadata::Image& image, const std::string& topic) {
+        return configs::make_log_config(config_, image, topic);
+      },
+      logger());
+  producer_ids_ = std::make_unique<ProducerIdAllocator>([this](std::function<void(Result<ProducerIdAllocator::Block>)> done) {
+    controller_->allocate_producer_ids([done = std::move(done)](Result<metadata::Controller::ProducerIdBlock> block) {
+      if (!block) return done(block.error());
+      done(ProducerIdAllocator::Block{block->first, block->size});
+    });
+  });
+  groups_ = std::make_unique<groups::Coordinator>(*this);
+  controller_->add_listener([this](const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after) {
+    if (partitions_follow_) partitions_->apply_image(before, after);
+    if (groups_follow_) groups_->on_image(before, after);
+  });
+  return controller_->register_broker();
+}
+
+Result<void> Broker::load_logs() {
+  auto image = this->image();
+  storage::LogManager::LoadCallbacks callbacks;
+  callbacks.config_of = [&](const std::string& topic) { return configs::make_log_config(config_, *image, topic); };
+  callbacks.claim = [&](const TopicPartition& partition, std::optional<Uuid> topic_id, Uuid) {
+    return claim(*image, config_.node_id, partition, topic_id);
+  };
+  TRY(logs_->load(callbacks));
+  partitions_->apply_image(metadata::Image{}, image);
+  return {};
+}
+
+Result<void> Broker::lead() {
+  partitions_follow_ = true;
+  TRY(controller_->unfence());
+  TRY(groups_->start());
+  groups_follow_ = true;
+  logs_->start_background(*background_);
+  return {};
+}
+
+Result<void> Broker::shut_down() {
+  if (shut_down_.exchange(true)) return {};
+  parked_fetches_->answer_all();
+  groups_->stop();
+  auto broker_epoch = controller_->shut_down();
+  // Without the epoch in it the mark of a clean stop is still true.
+  Result<void> logs_closed = logs_->shut_down(broker_epoch ? *broker_epoch : -1);
+  background_->stop();
+  if (!broker_epoch) return broker_epoch.error();
+  return logs_closed;
+}
+
+void Broker::handle(protocol::Request request) {
+  Result<protocol::RequestHeader> header = protocol::decode_request_header(request.frame->bytes());
+  if (!header) return request.responder.close(header.error().what);
+  const ApiEntry* api = find_api(header->api_key);
+  if (api == nullptr) return request.responder.close(fmt::format("api key {} is not served", header->api_key));
+  // ApiVersions answers versions that it does not know.
+  bool version_is_served = header->version >= api->min_version && header->version <= api->max_version;
+  if (!version_is_served && api->key != kApiVersionsKey) {
+    return request.responder.close(fmt::format("{} version {} is not served", api->name, header->version));
+  }
+  api->handler(*this, Exchange(std::move(request), header->api_key, header->version, header->correlation_id,
+                               std::move(header->client_id).value_or(std::string()), header->body_at));
+}
+
+void Broker::disconnected(const protocol::Peer& peer) { parked_fetches_->give_up(peer.connection_id); }
+
+void Broker::set_bound_port(const std::string& listener_name, std::uint16_t port) {
+  MutexLock lock(ports_mu_);
+  bound_ports_[listener_name] = port;
+}
+
+std::pair<std::string, std::int32_t> Broker::advertised_for(const protocol::Peer& peer) const {
+  if (config_.advertised_listeners) {
+    for (const ListenerAddress& listener : *config_.advertised_listeners) {
+      if (listener.name != peer.listener_name) continue;
+      if (listener.port != 0) return {listener.host, listener.port};
+      MutexLock lock(ports_mu_);
+      auto bound = bound_ports_.find(listener.name);
+      return {listener.host, bound == bound_ports_.end() ? peer.local_port : bound->second};
+    }
+  }
+  // Where it reached us once it reaches us again.
+  return {peer.local_host, peer.local_port};
+}
+
+storage::LogConfig Broker::log_config(const std::string& topic) const {
+  return configs::make_log_config(config_, *image(), topic);
+}
+
+void Broker::log_failed(const storage::PartitionLog& log, const Error& error) {
+  if (!takes_directory_offline(error.code)) return;
+  std::optional<Uuid> directory = logs_->directory_of(log.partition());
+  logs_->mark_offline(io::Path(io::parent_of(log.directory())), error);
+  if (directory) controller_->directory_failed(*directory);
+}
+
+}  // namespace cordwood::broker
