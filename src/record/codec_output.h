@@ -42,6 +42,8 @@ class CodecOutput {
     std::copy_n(bytes.begin(), count, to.begin());
     advance(count);
   }
+  // What was written after `before` bytes of it.
+  BytesView since(std::size_t before) const { return BytesView(out_).subspan(start_ + before, written() - before); }
   void finish() { out_.resize(at_); }
 
   Error limit_error() const {

@@ -1,7 +1,8 @@
 // record/codecs.h — the codecs behind compression.h, one pair of functions each. Internal to record/.
 //
 // Every compress_x appends to `out`. Every decompress_x appends to `out` until the input ends or `at_most` bytes would be
-// exceeded; on error what it had inflated so far stays appended, and decompress() takes it away again.
+// exceeded; on error what it had inflated so far stays appended. decompress() takes it away again; validation looks at
+// it, to find what Kafka's streaming reader would have found first.
 // Threads: safe for all; contexts are per thread and hold no state between calls.
 #pragma once
 
@@ -9,6 +10,8 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/types.h"
+#include "record/batch.h"
 
 namespace cordwood::record {
 
@@ -29,6 +32,9 @@ Result<void> decompress_lz4(BytesView compressed, std::size_t at_most, ByteVecto
 // Level -131072..22.
 void compress_zstd(BytesView plain, int level, ByteVector& out);
 Result<void> decompress_zstd(BytesView compressed, std::size_t at_most, ByteVector& out);
+
+// The one that `codec` names.
+Result<void> decompress_partly(Codec codec, BytesView compressed, ByteCount at_most, ByteVector& out);
 
 // xxHash32 with seed 0, the checksum inside LZ4 frames. xxhash32("") is 0x02cc5d05.
 std::uint32_t xxhash32(BytesView bytes);

@@ -24,23 +24,25 @@ void compress(const CompressionSettings& settings, BytesView plain, ByteVector& 
   CHECK(false, "compression settings name codec {}", static_cast<int>(settings.codec));
 }
 
+Result<void> decompress_partly(Codec codec, BytesView compressed, ByteCount at_most, ByteVector& out) {
+  const std::size_t cap = at_most.value > 0 ? static_cast<std::size_t>(at_most.value) : 0;
+  switch (codec) {
+    case Codec::none:
+      if (compressed.size() > cap)
+        return Error{Errc::limit, fmt::format("{} bytes, at most {} are allowed", compressed.size(), cap)};
+      out.insert(out.end(), compressed.begin(), compressed.end());
+      return {};
+    case Codec::gzip: return decompress_gzip(compressed, cap, out);
+    case Codec::snappy: return decompress_snappy(compressed, cap, out);
+    case Codec::lz4: return decompress_lz4(compressed, cap, out);
+    case Codec::zstd: return decompress_zstd(compressed, cap, out);
+  }
+  return Error{Errc::unsupported, fmt::format("compression id {} is no codec", static_cast<int>(codec))};
+}
+
 Result<void> decompress(Codec codec, BytesView compressed, ByteCount at_most, ByteVector& out) {
   const std::size_t before = out.size();
-  const std::size_t cap = at_most.value > 0 ? static_cast<std::size_t>(at_most.value) : 0;
-  auto inflate = [&]() -> Result<void> {
-    switch (codec) {
-      case Codec::none:
-        if (compressed.size() > cap) return Error{Errc::limit, fmt::format("{} bytes, at most {} are allowed", compressed.size(), cap)};
-        out.insert(out.end(), compressed.begin(), compressed.end());
-        return {};
-      case Codec::gzip: return decompress_gzip(compressed, cap, out);
-      case Codec::snappy: return decompress_snappy(compressed, cap, out);
-      case Codec::lz4: return decompress_lz4(compressed, cap, out);
-      case Codec::zstd: return decompress_zstd(compressed, cap, out);
-    }
-    return Error{Errc::unsupported, fmt::format("compression id {} is no codec", static_cast<int>(codec))};
-  };
-  Result<void> result = inflate();
+  Result<void> result = decompress_partly(codec, compressed, at_most, out);
   if (!result) out.resize(before);
   return result;
 }

@@ -18,9 +18,9 @@ namespace cordwood::record {
 // What is wrong with the records section, as values, so that the caller words it.
 enum class StructureFault : std::uint8_t {
   none,
-  premature_end,        // the bytes end before record_count records
+  premature_end,        // the bytes end before record_count records, or inside one
   left_over,            // bytes remain after record_count records
-  bad_length,           // a record's length field is negative or beyond the bytes, or its fields do not fill it
+  bad_length,           // a record's length field is negative, or its fields do not fill it
   bad_varint,           // more than 5 (10) bytes
   bad_field,            // a key, value or header reaches beyond its record
   bad_header_count,     // negative, or more than the bytes left
@@ -111,13 +111,16 @@ class Cursor {
 // Reads the record that starts at `at` and steps over it. With OnHeader, each header is handed to
 // on_header(key start, key size, value start, value size).
 template <class OnHeader>
-StructureFault read_shape(const std::byte*& at, const std::byte* end, RecordShape& shape, OnHeader&& on_header) {
+StructureFault read_shape(const std::byte*& at, const std::byte* end, std::int64_t largest, RecordShape& shape,
+                          OnHeader&& on_header) {
 #define CORDWOOD_STEP(...) \
   if (StructureFault step_fault = (__VA_ARGS__); step_fault != StructureFault::none) return step_fault
-  if (at == end) return StructureFault::premature_end;
   Cursor prefix(at, end);
-  CORDWOOD_STEP(prefix.varint(shape.body_size));
-  if (shape.body_size < 0 || static_cast<std::size_t>(shape.body_size) > prefix.left()) return StructureFault::bad_length;
+  if (StructureFault fault = prefix.varint(shape.body_size); fault != StructureFault::none)
+    return fault == StructureFault::bad_field ? StructureFault::premature_end : fault;
+  if (shape.body_size < 0) return StructureFault::bad_length;
+  if (shape.body_size > largest) return StructureFault::record_too_large;
+  if (static_cast<std::size_t>(shape.body_size) > prefix.left()) return StructureFault::premature_end;
   shape.end = prefix.at() + shape.body_size;
   Cursor body(prefix.at(), shape.end);
   CORDWOOD_STEP(body.byte(shape.attributes));
@@ -164,9 +167,8 @@ WalkEnd walk_shapes(BytesView plain, std::int32_t count, std::int64_t largest_re
   RecordShape shape;
   for (std::int32_t index = 0; index < count; ++index) {
     StructureFault fault =
-        walk_detail::read_shape(at, end, shape, [](const std::byte*, std::int32_t, const std::byte*, std::int32_t) {});
+        walk_detail::read_shape(at, end, largest_record, shape, [](const std::byte*, std::int32_t, const std::byte*, std::int32_t) {});
     if (fault != StructureFault::none) return {fault, index};
-    if (shape.body_size > largest_record) return {StructureFault::record_too_large, index};
     if (visit(index, static_cast<const RecordShape&>(shape)) == Walk::stop) return {StructureFault::stopped, index};
   }
   if (at != end) return {StructureFault::left_over, count};
@@ -188,11 +190,10 @@ WalkEnd walk_plain_records(const BatchHeader& header, BytesView plain, std::int6
   for (std::int32_t index = 0; index < header.record_count; ++index) {
     record.headers.clear();
     StructureFault fault = walk_detail::read_shape(
-        at, end, shape, [&](const std::byte* key, std::int32_t key_size, const std::byte* value, std::int32_t size) {
+        at, end, largest_record, shape, [&](const std::byte* key, std::int32_t key_size, const std::byte* value, std::int32_t size) {
           record.headers.push_back({as_text(BytesView(key, static_cast<std::size_t>(key_size))), view(value, size)});
         });
     if (fault != StructureFault::none) return {fault, index};
-    if (shape.body_size > largest_record) return {StructureFault::record_too_large, index};
     record.offset = {add_wrapping(header.base_offset.value, shape.offset_delta)};
     record.offset_delta = shape.offset_delta;
     record.timestamp_delta = shape.timestamp_delta;

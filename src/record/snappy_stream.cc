@@ -11,15 +11,15 @@
 namespace cordwood::record {
 namespace {
 
-constexpr std::array<unsigned char, 8> kMagic = {0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0};
+constexpr std::array<unsigned char, 8> kStreamMagic = {0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0};
 constexpr std::int32_t kVersion = 1;
-constexpr std::size_t kStreamHeaderSize = kMagic.size() + 4 + 4;  // magic, version, lowest compatible version
+constexpr std::size_t kStreamHeaderSize = kStreamMagic.size() + 4 + 4;  // magic, version, lowest compatible version
 constexpr std::size_t kBlockSize = 32 * 1024;
 
 const char* chars(const std::byte* bytes) { return reinterpret_cast<const char*>(bytes); }
 
 bool starts_stream(BytesView bytes) {
-  return bytes.size() >= kStreamHeaderSize && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+  return bytes.size() >= kStreamHeaderSize && std::memcmp(bytes.data(), kStreamMagic.data(), kStreamMagic.size()) == 0;
 }
 
 Result<void> decompress_block(BytesView block, CodecOutput& output) {
@@ -44,12 +44,12 @@ Result<void> decompress_block(BytesView block, CodecOutput& output) {
 }  // namespace
 
 void compress_snappy(BytesView plain, ByteVector& out) {
-  BytesView magic = std::as_bytes(std::span(kMagic));
+  BytesView magic = std::as_bytes(std::span(kStreamMagic));
   std::size_t at = out.size();
   out.resize(at + kStreamHeaderSize);
   std::copy(magic.begin(), magic.end(), out.begin() + static_cast<std::ptrdiff_t>(at));
-  store_be<std::int32_t>(out, at + kMagic.size(), kVersion);
-  store_be<std::int32_t>(out, at + kMagic.size() + 4, kVersion);
+  store_be<std::int32_t>(out, at + kStreamMagic.size(), kVersion);
+  store_be<std::int32_t>(out, at + kStreamMagic.size() + 4, kVersion);
   while (!plain.empty()) {
     BytesView block = plain.first(std::min(plain.size(), kBlockSize));
     plain = plain.subspan(block.size());
@@ -65,15 +65,16 @@ void compress_snappy(BytesView plain, ByteVector& out) {
 Result<void> decompress_snappy(BytesView compressed, std::size_t at_most, ByteVector& out) {
   CodecOutput output(out, at_most);
   if (!starts_stream(compressed)) return decompress_block(compressed, output);
-  while (!compressed.empty()) {
+  // Of the first header only the magic counts; of a repeated one the version too. Seen on Kafka 4.4.0, as is that fewer
+  // than four bytes where a block's size should be are the end.
+  compressed = compressed.subspan(kStreamHeaderSize);
+  while (compressed.size() >= 4) {
     if (starts_stream(compressed)) {
-      auto lowest_compatible = load_be<std::int32_t>(compressed, kMagic.size() + 4);
-      if (lowest_compatible < kVersion)
-        return Error{Errc::corrupt, fmt::format("snappy: stream version {} is too old", lowest_compatible)};
+      if (auto version = load_be<std::int32_t>(compressed, kStreamMagic.size()); version < kVersion)
+        return Error{Errc::corrupt, fmt::format("snappy: stream version {}", version)};
       compressed = compressed.subspan(kStreamHeaderSize);
       continue;
     }
-    if (compressed.size() < 4) return Error{Errc::corrupt, "snappy: the data ends inside a block size"};
     auto size = load_be<std::int32_t>(compressed, 0);
     compressed = compressed.subspan(4);
     if (size < 0 || static_cast<std::size_t>(size) > compressed.size())

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "record/builder.h"
+#include "record/codecs.h"
 #include "record/record_walk.h"
 
 namespace cordwood::record {
@@ -46,13 +47,15 @@ NextBatch next_batch(BytesView bytes) {
 // Checks one batch record by record, and collects what the topic refuses.
 class RecordChecker {
  public:
-  RecordChecker(const ValidationRules& rules, const BatchHeader& header)
+  // `keeps_bytes`: the batch is stored as it came. Kafka then skips over the contents of compressed records, and its
+  // text shows it.
+  RecordChecker(const ValidationRules& rules, const BatchHeader& header, bool keeps_bytes)
       : rules_(rules),
         append_time_batch_(header.timestamp_type() == TimestampType::log_append_time),
         append_time_topic_(rules.timestamp_type == TimestampType::log_append_time),
         base_timestamp_(header.base_timestamp.value),
         batch_max_timestamp_(header.max_timestamp.value),
-        compressed_(header.codec_bits() != 0),
+        skims_(keeps_bytes && header.codec_bits() != 0),
         earliest_(subtract_wrapping(rules.now.value, rules.timestamp_before_max.value)),
         latest_(add_wrapping(rules.now.value, rules.timestamp_after_max.value)) {}
 
@@ -113,8 +116,9 @@ class RecordChecker {
     faults_.push_back(
         {index, fmt::format("Invalid timestamp type in message {}(offset={}, timestamp={}, key={} bytes, value={} bytes). "
                             "Producer should not set timestamp type to LogAppendTime.",
-                            compressed_ ? "PartialDefaultRecord" : "DefaultRecord", shape.offset_delta, timestamp,
-                            std::max(shape.key_size, 0), std::max(shape.value_size, 0))});
+                            skims_ ? "PartialDefaultRecord" : "DefaultRecord", shape.offset_delta, timestamp,
+                            skims_ ? shape.key_size : std::max(shape.key_size, 0),
+                            skims_ ? shape.value_size : std::max(shape.value_size, 0))});
   }
 
   const ValidationRules& rules_;
@@ -122,7 +126,7 @@ class RecordChecker {
   const bool append_time_topic_;
   const std::int64_t base_timestamp_;
   const std::int64_t batch_max_timestamp_;
-  const bool compressed_;
+  const bool skims_;
   const std::int64_t earliest_;
   const std::int64_t latest_;
   bool offsets_in_order_ = true;
@@ -147,6 +151,10 @@ CompressionSettings target_of(const ValidationRules& rules, Codec source) {
 // The same records with offsets 0..n-1 in a batch of the target codec.
 ValidatedBatch rebuild(const BatchHeader& header, BytesView plain, const CompressionSettings& target,
                        const ValidationRules& rules) {
+  // Producer fields that the checks let pass and that Kafka's builder then refuses, as an internal error.
+  if (header.is_transactional() && header.producer_id == -1) return refuse(ProduceFault::unknown_server_error);
+  if (header.producer_id != -1 && (header.producer_epoch == -1 || header.base_sequence < 0))
+    return refuse(ProduceFault::unknown_server_error);
   BatchOptions options;
   options.partition_leader_epoch = header.partition_leader_epoch;
   options.compression = target;
@@ -191,22 +199,27 @@ ValidatedBatch validate_batch(MutableBytesView bytes, const ValidationRules& rul
   ScratchBuffer scratch;
   BytesView plain = view.payload();
   std::int64_t largest_record = INT64_MAX;
+  Result<void> inflated;
   if (*source != Codec::none) {
     largest_record = rules.limits.largest_record.value;
-    Result<void> inflated = decompress(*source, view.payload(), rules.limits.largest_batch, scratch.bytes());
-    if (!inflated)
-      return refuse(inflated.error().code == Errc::limit ? ProduceFault::invalid_record : ProduceFault::unknown_server_error);
+    inflated = decompress_partly(*source, view.payload(), rules.limits.largest_batch, scratch.bytes());
     plain = scratch.bytes();
   }
-  RecordChecker checker(rules, header);
+  const CompressionSettings target = target_of(rules, *source);
+  RecordChecker checker(rules, header, target.codec == *source);
   WalkEnd end = walk_shapes(plain, header.record_count, largest_record, [&](std::int32_t index, const RecordShape& shape) {
     checker.check(index, shape);
     return Walk::go_on;
   });
+  if (!inflated) {
+    // A malformed record in front of the damage is what Kafka meets first; running out of bytes is the damage itself.
+    bool met_first = !end.ok() && end.fault != StructureFault::premature_end;
+    return refuse(met_first || inflated.error().code == Errc::limit ? ProduceFault::invalid_record
+                                                                    : ProduceFault::unknown_server_error);
+  }
   if (!end.ok()) return refuse(ProduceFault::invalid_record);
   if (checker.refuses()) return std::move(checker).verdict();
 
-  const CompressionSettings target = target_of(rules, *source);
   if (target.codec != *source || (*source != Codec::none && !checker.offsets_in_order()))
     return rebuild(header, plain, target, rules);
   ValidatedBatch accepted;
@@ -229,14 +242,18 @@ ValidatedBatch validate_produce(MutableBytesView records, const ValidationRules&
   const std::uint8_t codec_bits = static_cast<std::uint8_t>(load_be<std::int16_t>(bytes, kAttributes) & 7);
   if (!rules.zstd_allowed && codec_bits == static_cast<std::uint8_t>(Codec::zstd))
     return refuse(ProduceFault::unsupported_compression);
+  // Before version 7 the codec is looked at here, so that an id which is none fails before the checksum.
+  if (!rules.zstd_allowed && !codec_from_bits(codec_bits)) return refuse(ProduceFault::unknown_server_error);
   NextBatch second = next_batch(records.subspan(first.size));
-  if (second.kind == NextBatch::Kind::corrupt) return refuse(ProduceFault::corrupt_message, std::move(second.text));
+  if (second.kind == NextBatch::Kind::corrupt) return refuse(ProduceFault::corrupt_message);
   if (second.kind == NextBatch::Kind::batch) return refuse(ProduceFault::invalid_record);
 
-  // As the log's analysis does, before anything is read out of the batch.
+  // As the log's analysis does, before anything is believed that the batch says.
   if (load_be<std::int64_t>(bytes, kBaseOffset) != 0) return refuse(ProduceFault::invalid_record);
   if (static_cast<std::int64_t>(bytes.size()) > rules.max_message_bytes.value)
     return refuse(ProduceFault::message_too_large);
+  // The analysis reads the last offset delta before it asks whether the batch is long enough for a header.
+  if (bytes.size() < kBaseTimestamp) return refuse(ProduceFault::unknown_server_error);
   if (bytes.size() < kHeaderSize || !BatchView(bytes).crc_is_valid()) return refuse(ProduceFault::corrupt_message);
   return validate_batch(bytes, rules);
 }

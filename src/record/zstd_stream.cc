@@ -46,8 +46,8 @@ Result<void> decompress_zstd(BytesView compressed, std::size_t at_most, ByteVect
     MutableBytesView room = output.room(first_guess(compressed.size()));
     ZSTD_outBuffer to{room.data(), room.size(), 0};
     std::size_t wanted = ZSTD_decompressStream(context.get(), &to, &from);
-    output.advance(to.pos);
     if (ZSTD_isError(wanted) != 0) return Error{Errc::corrupt, fmt::format("zstd: {}", ZSTD_getErrorName(wanted))};
+    output.advance(to.pos);
     if (output.exceeded()) return output.limit_error();
     if (from.pos < from.size || to.pos == to.size) {
       // More input, or perhaps more output inside the context. At the end of the last frame neither is.
