@@ -1,14 +1,16 @@
 // broker/config.h — the options of the process: typed fields for what is read, one table for every Kafka key.
 //
 // The table (broker/configs/broker_config_table.inc) names each of Kafka 4.4.0's broker keys: type, default, range, scope,
-// and whether Cordwood reads it yet. A key that Kafka has and we do not act on gives one warning; a key that nobody
-// knows is named with the nearest known one.
+// and whether Cordwood acts on it. A key that Kafka has and we do not act on gives one warning; a key that nobody knows is
+// named, and refused when it looks like a misspelling of a known one.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -65,16 +67,22 @@ struct Config {
   DurationMs replica_high_watermark_checkpoint_interval_ms{5'000};
   DurationMs log_flush_scheduler_interval_ms{INT64_MAX};
   DurationMs log_initial_task_delay_ms{30'000};
+  DurationMs log_retention_check_interval_ms{300'000};
   DurationMs producer_id_expiration_ms{86'400'000};
   DurationMs producer_id_expiration_check_interval_ms{600'000};
 
   // Every key that was set, as text, for DescribeConfigs (STATIC_BROKER_CONFIG) and as defaults of topic configs.
   std::map<std::string, std::string> given;
 
-  // From "key=value" pairs in order, later ones winning. Unknown keys and bad values: Errc::invalid naming the key (and
-  // where it stood). Keys without effect yet: one warning each.
+  // From "key=value" pairs in order, later ones winning. Bad values: Errc::invalid with Kafka's text. A key that only
+  // resembles one of Kafka's: Errc::invalid naming both. Keys that nobody knows and keys without effect: one warning
+  // each. Errc::unsupported for what would make this more than a single node that serves plain text.
   static Result<Config> from_properties(const std::vector<std::pair<std::string, std::string>>& properties,
                                         Logger& logger);
+  // The same from the text of a file, whose name and lines are then part of the messages; `overrides` count as given
+  // after it.
+  static Result<Config> from_file(std::string_view text, std::string_view file_name,
+                                  const std::vector<std::pair<std::string, std::string>>& overrides, Logger& logger);
 };
 
 // Java properties text: comments, escapes, continuation lines, ':' '=' or blank between key and value.

@@ -18,8 +18,18 @@ public class ConfigTables {
     return ConfigDef.convertToString(key.defaultValue, key.type);
   }
 
-  static void print(String table, ConfigDef.ConfigKey key, String extra) {
-    String validator = key.validator == null ? "-" : key.validator.toString().replace("\n", " ");
+  // A list's own text does not say whether it may be empty, so it is written out here.
+  static String rule(ConfigDef.Validator validator) throws Exception {
+    if (validator == null) return "-";
+    if (!(validator instanceof ConfigDef.ValidList)) return validator.toString();
+    Field empty = ConfigDef.ValidList.class.getDeclaredField("isEmptyAllowed");
+    empty.setAccessible(true);
+    String choices = validator.toString().isEmpty() ? "anything" : validator.toString();
+    return "list of " + choices + (empty.getBoolean(validator) ? " or empty" : "");
+  }
+
+  static void print(String table, ConfigDef.ConfigKey key, String extra) throws Exception {
+    String validator = rule(key.validator);
     System.out.println(String.join("\t", table, key.name, key.type.toString(), text(key), validator, extra,
                                    key.internalConfig ? "hidden" : "shown"));
   }
