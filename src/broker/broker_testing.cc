@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <stdexcept>
-#include <thread>
 
 #include "protocol/messages/create_topics.h"
 #include "protocol/messages/produce.h"
@@ -11,7 +10,8 @@
 namespace cordwood::broker {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kRound = std::chrono::microseconds(200);
+constexpr int kRounds = 50'000;
 
 class TestFrame final : public protocol::Frame {
  public:
@@ -164,11 +164,12 @@ bool TestBroker::is_done(TestConnection& connection, std::uint64_t sequence) {
 }
 
 TestOutcome TestBroker::wait(TestConnection& connection, std::uint64_t sequence) {
-  auto give_up = std::chrono::steady_clock::now() + kPatience;
-  while (!is_done(connection, sequence)) {
-    if (std::chrono::steady_clock::now() > give_up) fail_test("no answer within the patience of a test");
-    // Something for the loop may be on its way from another thread.
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  for (int round = 0; !is_done(connection, sequence); ++round) {
+    if (round == kRounds) fail_test("no answer within the patience of a test");
+    // An answer from another thread ends the wait; a function for the loop is looked for once a round.
+    MutexLock lock(connection.channel->mu);
+    if (connection.channel->outcomes.contains(sequence)) break;
+    connection.channel->arrived.wait_for(connection.channel->mu, kRound);
   }
   MutexLock lock(connection.channel->mu);
   auto at = connection.channel->outcomes.find(sequence);
