@@ -176,6 +176,7 @@ class PartitionLog {
   LogConfig config() const;
   Result<void> flush();                       // to the log end; fsync happens outside the append lock
   Result<void> flush_up_to(Offset offset);
+  TimestampMs last_flush_time() const;        // of the opening, when there was none yet
   std::size_t expire_producers();
   Result<void> truncate_to(Offset offset);
   Result<void> truncate_fully_and_start_at(Offset offset);
@@ -193,6 +194,10 @@ class PartitionLog {
 
   // Called after the log end or the recovery point moved because of a roll: LogManager flushes in the background.
   void on_roll(std::function<void(Offset new_base)> callback);
+  // Called once a write or an fsync has failed, outside of all locks: LogManager takes the directory offline.
+  void on_failure(std::function<void(const Error& why)> callback);
+  // recovery_point(), or one less while a roll could still make it cover index files that are not synced.
+  Offset recovery_point_to_checkpoint() const;
 
  protected:
   PartitionLog();

@@ -1,0 +1,177 @@
+// What PartitionLog does to the disk beside appending: flush, truncation, the clean close.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "storage/partition_log_impl.h"
+
+namespace cordwood::storage {
+
+// --- flush ---
+
+Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
+  if (std::optional<Error> refused = refusal()) return *refused;
+  MutexLock flush_lock(flush_mu);
+  const Offset point = recovery_point.load(std::memory_order_acquire);
+  SegmentList to_sync;
+  std::vector<io::Path> snapshot_files;
+  io::Path where;
+  bool new_files = false;
+  {
+    MutexLock lock(mu);
+    if (renamed) return {};
+    offset = std::min(offset, end.load().offset);
+    // From the segment before the recovery point on: it may have been closed, and its index files trimmed, after the
+    // last flush. What was synced already costs nothing.
+    std::size_t first = floor_segment(segments, Offset{point.value - 1});
+    if (first == segments.size()) first = 0;
+    for (std::size_t i = first; i < segments.size(); ++i) {
+      // The clean close takes an empty active segment along.
+      if (segments[i]->base_offset() >= offset && !closed) break;
+      to_sync.push_back(segments[i]);
+      if (segments[i]->base_offset() >= point) new_files = true;
+    }
+    std::erase_if(unsynced_snapshots, [&](Offset snapshot) {
+      if (snapshot > offset) return false;
+      snapshot_files.push_back(snapshots.path_of(snapshot));
+      return true;
+    });
+    where = *directory.load();
+  }
+  const auto sync_all = [&]() -> Result<void> {
+    for (const io::Path& path : snapshot_files) {
+      Result<std::shared_ptr<io::File>> file = env.fs->open(path, io::OpenMode::read_write);
+      if (!file && file.error().code == Errc::not_found) continue;  // went with its segment meanwhile
+      if (!file) return file.error();
+      TRY((*file)->sync());
+    }
+    for (const auto& segment : to_sync) TRY(segment->sync());
+    if (new_files || !snapshot_files.empty()) TRY(env.fs->sync_directory(where));
+    return {};
+  };
+  if (Result<void> synced = sync_all(); !synced) {
+    {
+      MutexLock lock(mu);
+      if (renamed) return {};  // deleted meanwhile: a file that is gone is no failure of the disk
+    }
+    fail(synced.error());
+    return synced;
+  }
+  if (offset > point) recovery_point.store(offset, std::memory_order_release);
+  last_flush.store(env.clock->now(), std::memory_order_release);
+  return {};
+}
+
+Result<void> PartitionLog::flush_up_to(Offset offset) {
+  Result<void> flushed = impl_->flush_up_to(offset);
+  if (!flushed && flushed.error().code != Errc::closed) {
+    std::function<void(const Error&)> on_failed;
+    {
+      MutexLock lock(impl_->mu);
+      on_failed = impl_->failure_callback;
+    }
+    if (on_failed) on_failed(flushed.error());
+  }
+  return flushed;
+}
+
+Result<void> PartitionLog::flush() { return flush_up_to(log_end_offset()); }
+
+Result<void> PartitionLog::close_cleanly() {
+  if (std::optional<Error> refusal = impl_->refusal()) return *refusal;
+  {
+    MutexLock lock(impl_->mu);
+    if (impl_->closed) return {};
+    impl_->closed = true;
+    if (!impl_->options.is_metadata_log) {
+      if (Result<void> closed = impl_->active().become_inactive(); !closed) {
+        impl_->fail(closed.error());
+        return closed;
+      }
+    }
+  }
+  TRY(flush());
+  MutexLock lock(impl_->mu);
+  Result<bool> taken = impl_->snapshots.take(impl_->producers, io::Fsync::yes);
+  if (!taken) impl_->fail(taken.error());
+  if (!taken) return taken.error();
+  return {};
+}
+
+// --- truncation ---
+
+Result<void> PartitionLog::Impl::truncate_fully(Offset offset) {
+  SegmentList old = std::move(segments);
+  segments.clear();
+  high_watermark.store(offset, std::memory_order_release);
+  // From the last one back: what a crash leaves is a shorter log and no hole.
+  for (auto it = old.rbegin(); it != old.rend(); ++it) TRY((*it)->remove_files());
+  segments.push_back(TRY(Segment::create(*env.fs, *directory.load(), offset, Segment::Settings::from(config, *env.random),
+                                         env.clock->now(), Segment::IndexFiles::at_once)));
+  publish_segments();
+  end.store({offset, offset, FilePosition{0}});
+  torn_tail = false;
+  TRY(epochs.clear());
+  TRY(snapshots.truncate_fully(producers, offset));
+  log_start.store(offset, std::memory_order_release);
+  recovery_point.store(std::min(recovery_point.load(), offset), std::memory_order_release);
+  publish_unstable();
+  return env.fs->sync_directory(*directory.load());
+}
+
+Result<void> PartitionLog::Impl::truncate_within(Offset offset) {
+  // Readers must stop looking before the bytes go.
+  if (high_watermark.load() > offset) high_watermark.store(offset, std::memory_order_release);
+  while (active().base_offset() > offset) {
+    std::shared_ptr<Segment> last = segments.back();
+    segments.pop_back();
+    publish_segments();
+    end.store({offset, active().base_offset(), FilePosition{active().size().value}});
+    TRY(last->remove_files());
+  }
+  const std::optional<BatchInfo> first_gone =
+      TRY(active().find_batch(offset, FilePosition{active().size().value}));
+  end.store({offset, active().base_offset(),
+             first_gone ? first_gone->position : FilePosition{active().size().value}});
+  TRY(active().truncate_to(offset, env.clock->now()));
+  torn_tail = false;
+  TRY(epochs.truncate_from_end(offset));
+  recovery_point.store(std::min(recovery_point.load(), offset), std::memory_order_release);
+  log_start.store(std::min(log_start.load(), offset), std::memory_order_release);
+  TRY(rebuild_producer_state(producers, snapshots, segments, log_start.load(), offset, env.clock->now(), Reload::replay));
+  producers.on_high_watermark(high_watermark.load());
+  publish_unstable();
+  return {};
+}
+
+Result<void> PartitionLog::truncate_to(Offset offset) {
+  if (std::optional<Error> refusal = impl_->refusal()) return *refusal;
+  if (offset < Offset{0}) return Error{Errc::invalid, fmt::format("cannot truncate to {}", offset)};
+  MutexLock flush_lock(impl_->flush_mu);
+  MutexLock lock(impl_->mu);
+  if (impl_->closed) return Error{Errc::closed, fmt::format("{} is closed", impl_->partition.to_string())};
+  Result<void> truncated;
+  if (offset >= impl_->end.load().offset) {
+    truncated = impl_->epochs.truncate_from_end(offset);
+  } else if (impl_->segments.front()->base_offset() > offset) {
+    truncated = impl_->truncate_fully(offset);
+  } else {
+    truncated = impl_->truncate_within(offset);
+  }
+  if (!truncated) impl_->fail(truncated.error());
+  return truncated;
+}
+
+Result<void> PartitionLog::truncate_fully_and_start_at(Offset offset) {
+  if (std::optional<Error> refusal = impl_->refusal()) return *refusal;
+  if (offset < Offset{0}) return Error{Errc::invalid, fmt::format("a log cannot start at {}", offset)};
+  MutexLock flush_lock(impl_->flush_mu);
+  MutexLock lock(impl_->mu);
+  if (impl_->closed) return Error{Errc::closed, fmt::format("{} is closed", impl_->partition.to_string())};
+  Result<void> truncated = impl_->truncate_fully(offset);
+  if (!truncated) impl_->fail(truncated.error());
+  return truncated;
+}
+
+}  // namespace cordwood::storage

@@ -1,0 +1,224 @@
+// The part of LogManager that runs beside the requests: checkpoints, expiry, flush, removal; and its end.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "storage/log_manager_impl.h"
+
+namespace cordwood::storage {
+
+// --- checkpoints ---
+
+Result<void> LogManager::Impl::write_directory_offsets(std::size_t directory, bool recovery_points,
+                                                       bool high_watermarks) {
+  ManagedDirectory& target = *managed[directory];
+  MutexLock lock(target.checkpoint_mu);
+  if (target.offline.load()) return {};
+  CheckpointContents now;
+  for (const Entry& entry : entries()) {
+    if (entry.directory != directory) continue;
+    const TopicPartition& partition = entry.log->partition();
+    now.recovery_points.emplace(partition, entry.log->recovery_point_to_checkpoint());
+    now.high_watermarks.emplace(partition, entry.log->high_watermark());
+    // A start that the first segment's name tells needs no line.
+    const std::vector<SegmentInfo> segments = entry.log->segments();
+    const Offset start = entry.log->log_start_offset();
+    if (!segments.empty() && start > segments.front().base_offset) now.log_starts.emplace(partition, start);
+  }
+  const auto write = [&](const char* name, const OffsetsByPartition& offsets) REQUIRES(target.checkpoint_mu) -> Result<void> {
+    const auto it = target.written.find(name);
+    if (it != target.written.end() && it->second == offsets) return {};
+    TRY(write_offset_checkpoint(*env.fs, io::join(target.path, name), offsets));
+    target.written[name] = offsets;
+    return {};
+  };
+  if (recovery_points) {
+    TRY(write(kRecoveryPointCheckpoint, now.recovery_points));
+    TRY(write(kLogStartCheckpoint, now.log_starts));
+  }
+  if (high_watermarks) TRY(write(kReplicationCheckpoint, now.high_watermarks));
+  return {};
+}
+
+Result<void> LogManager::Impl::write_offsets(bool recovery_points, bool high_watermarks) {
+  Result<void> result;
+  for (std::size_t i = 0; i < managed.size(); ++i) {
+    if (managed[i]->offline.load()) continue;
+    Result<void> written = write_directory_offsets(i, recovery_points, high_watermarks);
+    if (written) continue;
+    set_offline(i, written.error());
+    result = written.error();
+  }
+  return result;
+}
+
+Result<void> LogManager::write_checkpoints() { return impl_->write_offsets(true, true); }
+
+// --- background work ---
+
+// A roll asks for a flush of what it closed; a failed write takes the directory offline.
+void LogManager::Impl::watch(const std::shared_ptr<PartitionLog>& log) {
+  std::weak_ptr<PartitionLog> weak = log;
+  std::shared_ptr<Tasks> shared_tasks = tasks;
+  log->on_roll([this, weak, shared_tasks](Offset new_base) {
+    MutexLock lock(executor_mu);
+    if (executor == nullptr) return;
+    executor->post([weak, shared_tasks, new_base] {
+      MutexLock running(shared_tasks->mu);
+      if (shared_tasks->stopped) return;
+      // A failure is reported through on_failure.
+      if (std::shared_ptr<PartitionLog> alive = weak.lock()) alive->flush_up_to(new_base).has_value();
+    });
+  });
+  log->on_failure([this, weak](const Error& why) {
+    std::shared_ptr<PartitionLog> alive = weak.lock();
+    if (!alive || ended.load()) return;
+    if (const std::optional<std::size_t> index = directory_index(alive->directory())) set_offline(*index, why);
+  });
+}
+
+void LogManager::Impl::run_later(DurationMs delay, std::function<void()> work) {
+  MutexLock lock(executor_mu);
+  if (executor == nullptr) return;
+  executor->schedule(env.clock->monotonic() + to_ns(delay), [shared_tasks = tasks, work = std::move(work)] {
+    MutexLock running(shared_tasks->mu);
+    if (!shared_tasks->stopped) work();
+  });
+}
+
+void LogManager::Impl::repeat(DurationMs first, DurationMs every, std::function<void()> work) {
+  // An interval of years is "never", and must not overflow as nanoseconds.
+  constexpr DurationMs kNever{INT64_MAX / 4'000'000};
+  if (every >= kNever || first >= kNever) return;
+  run_later(first, [this, every, work = std::move(work)] {
+    work();
+    repeat(every, every, work);
+  });
+}
+
+void LogManager::Impl::schedule_removal(const io::Path& deleted_directory, DurationMs delay) {
+  {
+    MutexLock lock(executor_mu);
+    if (executor == nullptr) {
+      pending_removals.emplace_back(deleted_directory, delay);
+      return;
+    }
+  }
+  run_later(delay, [this, deleted_directory] {
+    Result<void> removed = env.fs->remove_directory_tree(deleted_directory);
+    if (removed) return;
+    if (const std::optional<std::size_t> index = directory_index(deleted_directory)) set_offline(*index, removed.error());
+  });
+}
+
+void LogManager::Impl::flush_overdue() {
+  const TimestampMs now = env.clock->now();
+  for (const Entry& entry : entries()) {
+    if (now - entry.log->last_flush_time() < entry.log->config().flush_ms) continue;
+    if (entry.log->recovery_point() < entry.log->log_end_offset()) entry.log->flush().has_value();
+  }
+}
+
+void LogManager::start_background(Executor& executor) {
+  Impl& impl = *impl_;
+  std::vector<std::pair<io::Path, DurationMs>> removals;
+  {
+    MutexLock lock(impl.executor_mu);
+    impl.executor = &executor;
+    removals.swap(impl.pending_removals);
+  }
+  for (const auto& [path, delay] : removals) impl.schedule_removal(path, delay);
+  const DurationMs first = impl.options.initial_task_delay;
+  const auto recovery_points = [&impl] { impl.write_offsets(true, false).has_value(); };
+  impl.repeat(first, std::min(impl.options.recovery_point_checkpoint_interval, impl.options.log_start_checkpoint_interval),
+              recovery_points);
+  const DurationMs watermarks = impl.options.high_watermark_checkpoint_interval;
+  impl.repeat(watermarks, watermarks, [&impl] { impl.write_offsets(false, true).has_value(); });
+  const DurationMs expiry = impl.options.producer_expiration_check_interval;
+  impl.repeat(expiry, expiry, [&impl] {
+    for (const Impl::Entry& entry : impl.entries()) entry.log->expire_producers();
+  });
+  impl.repeat(first, impl.options.flush_scheduler_interval, [&impl] { impl.flush_overdue(); });
+}
+
+void LogManager::Impl::stop_tasks() {
+  {
+    MutexLock lock(executor_mu);
+    executor = nullptr;
+  }
+  MutexLock lock(tasks->mu);
+  tasks->stopped = true;
+}
+
+// --- the end ---
+
+Result<void> LogManager::shut_down(std::int64_t broker_epoch) {
+  Impl& impl = *impl_;
+  impl.stop_tasks();
+  if (impl.ended.exchange(true)) return {};
+  MutexLock create_lock(impl.create_mu);
+
+  const std::vector<Impl::Entry> entries = impl.entries();
+  std::vector<std::atomic<bool>> closed_well(impl.managed.size());
+  for (auto& well : closed_well) well.store(true);
+  Mutex mu;
+  std::optional<Error> first_error;
+  const auto note = [&](std::size_t directory, const Error& error) {
+    closed_well[directory].store(false);
+    MutexLock lock(mu);
+    if (!first_error) first_error = error;
+  };
+  std::atomic<std::size_t> next{0};
+  const auto close_some = [&] {
+    for (std::size_t i = next.fetch_add(1); i < entries.size(); i = next.fetch_add(1)) {
+      Result<void> closed = entries[i].log->close_cleanly();
+      if (closed) continue;
+      impl.env.logger->error("{} was not closed cleanly: {}", entries[i].log->directory(), closed.error().message());
+      note(entries[i].directory, closed.error());
+    }
+  };
+  std::vector<std::thread> threads;
+  const auto wanted = static_cast<std::size_t>(std::max(impl.options.recovery_threads_per_dir, 1)) * impl.managed.size();
+  for (std::size_t i = 1; i < std::min(wanted, entries.size()); ++i) threads.emplace_back(close_some);
+  close_some();
+  for (std::thread& thread : threads) thread.join();
+
+  for (std::size_t i = 0; i < impl.managed.size(); ++i) {
+    ManagedDirectory& directory = *impl.managed[i];
+    if (directory.offline.load() || !directory.loaded) continue;
+    const auto finish = [&]() -> Result<void> {
+      TRY(impl.write_directory_offsets(i, true, true));
+      if (closed_well[i].load()) TRY(write_clean_shutdown(*impl.env.fs, directory.path, {broker_epoch}));
+      return {};
+    };
+    if (Result<void> finished = finish(); !finished) note(i, finished.error());
+  }
+  for (const Impl::Entry& entry : entries) entry.log->close_abruptly();
+  {
+    std::unique_lock lock(impl.table_mu);
+    impl.table.clear();
+  }
+  for (const auto& directory : impl.managed) {
+    if (!directory->lock) continue;
+    if (!directory->offline.load()) impl.env.fs->remove_file(io::join(directory->path, kLockFile)).has_value();
+    directory->lock.reset();
+  }
+  if (first_error) return *first_error;
+  return {};
+}
+
+void LogManager::abandon() {
+  Impl& impl = *impl_;
+  impl.stop_tasks();
+  impl.ended.store(true);
+  for (const Impl::Entry& entry : impl.entries()) entry.log->close_abruptly();
+  {
+    std::unique_lock lock(impl.table_mu);
+    impl.table.clear();
+  }
+  for (const auto& directory : impl.managed) directory->lock.reset();
+}
+
+}  // namespace cordwood::storage

@@ -1,0 +1,118 @@
+// Reading a PartitionLog by offset. Takes no lock: see partition_log_impl.h for what is loaded in which order.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "storage/partition_log_impl.h"
+
+namespace cordwood::storage {
+namespace {
+
+constexpr FilePosition kStart{0};
+
+}  // namespace
+
+Offset PartitionLog::Impl::last_stable(Offset high_watermark_now) const {
+  const Offset unstable = first_unstable.load(std::memory_order_acquire);
+  return unstable >= Offset{0} && unstable < high_watermark_now ? unstable : high_watermark_now;
+}
+
+// A segment behind the one where `end` lies was made later: none of its batches is part of what this reader sees.
+FilePosition PartitionLog::Impl::segment_end(const Segment& segment, const LogEnd& log_end) const {
+  if (segment.base_offset() == log_end.segment_base) return log_end.position;
+  if (segment.base_offset() > log_end.segment_base) return kStart;
+  return FilePosition{segment.size().value};
+}
+
+Result<FilePosition> PartitionLog::Impl::upper_position(const SegmentList& list, std::size_t index, const LogEnd& log_end,
+                                                        Offset limit) const {
+  const Segment& segment = *list[index];
+  const FilePosition whole = segment_end(segment, log_end);
+  if (limit >= log_end.offset) return whole;
+  if (index + 1 < list.size() && list[index + 1]->base_offset() <= limit) return whole;
+  const std::optional<BatchInfo> first_hidden = TRY(segment.find_batch(limit, whole));
+  return first_hidden ? first_hidden->position : whole;
+}
+
+// Kafka's rule: every aborted transaction that may touch the range, found through the markers behind its start. The
+// range's end as an offset comes from the sparse index and may lie beyond the real one; more than needed is allowed.
+Result<std::vector<AbortedTransaction>> PartitionLog::Impl::aborted_in(const SegmentList& list, std::size_t index,
+                                                                       Offset from, FilePosition range_end,
+                                                                       const LogEnd& log_end) const {
+  std::vector<AbortedTransaction> aborted;
+  if (std::ranges::none_of(list.begin() + static_cast<std::ptrdiff_t>(index), list.end(),
+                           [](const auto& segment) { return segment->has_txn_index(); })) {
+    return aborted;
+  }
+  const Offset behind_segment = index + 1 < list.size() ? list[index + 1]->base_offset() : log_end.offset;
+  const Offset upper = list[index]->indexed_offset_at_or_after(range_end).value_or(behind_segment);
+  for (std::size_t i = index; i < list.size(); ++i) {
+    for (const AbortedEntry& entry : TRY(list[i]->aborted_entries())) {
+      if (entry.last_offset >= from && entry.first_offset < upper) aborted.push_back({entry.producer_id, entry.first_offset});
+      if (entry.last_stable_offset >= upper) {
+        std::ranges::stable_sort(aborted, {}, &AbortedTransaction::first_offset);
+        return aborted;
+      }
+    }
+  }
+  std::ranges::stable_sort(aborted, {}, &AbortedTransaction::first_offset);
+  return aborted;
+}
+
+Result<ReadResult> PartitionLog::read(const ReadOptions& options) const {
+  if (const std::optional<Error> refusal = impl_->refusal()) return *refusal;
+  ReadResult result;
+  result.high_watermark = high_watermark();
+  result.last_stable_offset = impl_->last_stable(result.high_watermark);
+  const LogEnd log_end = impl_->end.load();
+  const std::shared_ptr<const SegmentList> list = impl_->segments_view.load();
+  result.log_start_offset = log_start_offset();
+  result.log_end_offset = log_end.offset;
+  // A truncation may have come between.
+  result.high_watermark = std::min(result.high_watermark, log_end.offset);
+  result.last_stable_offset = std::min(result.last_stable_offset, result.high_watermark);
+
+  std::size_t index = floor_segment(*list, options.from);
+  if (options.from > log_end.offset || options.from < result.log_start_offset || index == list->size()) {
+    return Error{Errc::out_of_range, fmt::format("{}: offset {} is not in [{}, {}]", impl_->partition.to_string(),
+                                                 options.from, result.log_start_offset, log_end.offset)};
+  }
+  const Offset limit = options.limit == ReadLimit::log_end          ? log_end.offset
+                       : options.limit == ReadLimit::high_watermark ? result.high_watermark
+                                                                    : result.last_stable_offset;
+  result.in_older_segment = (*list)[index]->base_offset() < log_end.segment_base;
+  if (options.from >= limit) return result;
+
+  // Batches may be missing at the end of a segment: then the next one holds what comes after `from`.
+  std::optional<BatchInfo> first;
+  for (; index < list->size(); ++index) {
+    const Segment& segment = *(*list)[index];
+    first = TRY(segment.find_batch(options.from, impl_->segment_end(segment, log_end)));
+    if (first) break;
+  }
+  if (!first) return result;
+  const Segment& segment = *(*list)[index];
+  result.in_older_segment = segment.base_offset() < log_end.segment_base;
+  const FilePosition upper = TRY(impl_->upper_position(*list, index, log_end, limit));
+  if (first->position >= upper) return result;
+
+  FilePosition range_end = upper;
+  if (upper - first->position > options.max_bytes) {
+    if (first->size > options.max_bytes) {
+      result.first_entry_incomplete = true;
+      if (!options.at_least_one_batch) return result;
+      result.first_entry_incomplete = false;
+      range_end = first->end();
+    } else {
+      range_end = TRY(segment.last_boundary(first->position, first->position + options.max_bytes));
+    }
+  }
+  result.range = {TRY(segment.file()), first->position, range_end - first->position};
+  if (options.limit == ReadLimit::last_stable) {
+    result.aborted = TRY(impl_->aborted_in(*list, index, options.from, range_end, log_end));
+  }
+  return result;
+}
+
+}  // namespace cordwood::storage

@@ -1,0 +1,102 @@
+// storage/partition_log_impl.h — the insides of PartitionLog, shared by its parts: append and life (partition_log.cc),
+// reading (log_reader.cc), times (time_lookup.cc), flush and truncation (log_durability.cc). Nobody else includes it.
+//
+// What readers see is three things, stored in this order when all change: the list of segments, the end (offset, segment,
+// position: one value), the high watermark. A reader loads them the other way round, so that its end lies in its list and
+// its high watermark at or below its end.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "storage/log_loader.h"
+#include "storage/partition_log.h"
+#include "storage/producer_snapshots.h"
+#include "storage/published.h"
+#include "storage/segment.h"
+
+namespace cordwood::storage {
+
+// Where the log ends.
+struct LogEnd {
+  Offset offset;          // the next one to be assigned
+  Offset segment_base;    // of the active segment
+  FilePosition position;  // behind the last whole batch of the active segment
+};
+
+// One batch of an append.
+struct BatchToAppend {
+  BatchInfo info;              // position: in the file
+  record::BatchHeader header;  // magic 2 only
+  BytesView bytes;
+};
+
+struct PartitionLog::Impl {
+  Impl(LogEnvironment log_environment, TopicPartition name, OpenOptions open_options, LoadedLog loaded);
+
+  // --- append (partition_log.cc) ---
+  AppendResult append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin) REQUIRES(mu);
+  Result<void> note_epochs(std::span<const BatchToAppend> batches) REQUIRES(mu);
+  Result<bool> roll_when_due(std::span<const BatchToAppend> batches, ByteCount size) REQUIRES(mu);
+  Result<void> roll(Offset new_base) REQUIRES(mu);
+  void finish_append(AppendResult& result, Offset rolled_to);
+  void publish_unstable() REQUIRES(mu);
+  void publish_segments() REQUIRES(mu) { segments_view.store(std::make_shared<const SegmentList>(segments)); }
+  Segment& active() REQUIRES(mu) { return *segments.back(); }
+
+  // The log takes nothing more after a failed write or fsync: what the page cache holds can no longer be trusted.
+  void fail(const Error& why) EXCLUDES(failure_mu);
+  std::optional<Error> refusal() const;  // why no append is taken, if so
+  AppendResult storage_failure(const Error& why);
+
+  // --- reading (log_reader.cc, time_lookup.cc) ---
+  Offset last_stable(Offset high_watermark_now) const;
+  // Where a read that may see offsets below `limit` must stop in segment `index`, as of `end`.
+  Result<FilePosition> upper_position(const SegmentList& list, std::size_t index, const LogEnd& end, Offset limit) const;
+  FilePosition segment_end(const Segment& segment, const LogEnd& end) const;
+  Result<std::vector<AbortedTransaction>> aborted_in(const SegmentList& list, std::size_t index, Offset from,
+                                                     FilePosition range_end, const LogEnd& end) const;
+
+  // --- flush and truncation (log_durability.cc) ---
+  Result<void> flush_up_to(Offset offset) EXCLUDES(flush_mu, mu);
+  Result<void> truncate_fully(Offset offset) REQUIRES(flush_mu, mu);
+  Result<void> truncate_within(Offset offset) REQUIRES(flush_mu, mu);
+
+  const LogEnvironment env;
+  const TopicPartition partition;
+  const OpenOptions options;
+  RecoveryReport report;
+
+  // Lock order: flush_mu, then mu. fsync happens under flush_mu alone.
+  Mutex flush_mu;
+  mutable Mutex mu;
+  std::deque<io::Path> directories GUARDED_BY(mu);  // all names so far, so that a reference stays good
+  std::atomic<const io::Path*> directory{nullptr};
+  std::optional<Uuid> topic_id GUARDED_BY(mu);
+  LogConfig config GUARDED_BY(mu);
+  SegmentList segments GUARDED_BY(mu);
+  ProducerState producers GUARDED_BY(mu);
+  ProducerSnapshots snapshots GUARDED_BY(mu);
+  LeaderEpochCache epochs GUARDED_BY(mu);
+  std::vector<Offset> unsynced_snapshots GUARDED_BY(mu);  // written by rolls
+  std::function<void(Offset)> roll_callback GUARDED_BY(mu);
+  std::function<void(const Error&)> failure_callback GUARDED_BY(mu);
+  bool torn_tail GUARDED_BY(mu) = false;  // bytes behind the last whole batch of the active segment
+  bool closed GUARDED_BY(mu) = false;
+  bool renamed GUARDED_BY(mu) = false;    // for deletion: nothing is written any more
+
+  PublishedPointer<SegmentList> segments_view;
+  PublishedValue<LogEnd> end;
+  std::atomic<Offset> log_start;
+  std::atomic<Offset> high_watermark;
+  std::atomic<Offset> recovery_point;
+  std::atomic<TimestampMs> last_flush;
+  std::atomic<Offset> first_unstable{Offset{-1}};  // -1: none
+
+  mutable Mutex failure_mu;
+  std::atomic<bool> failed{false};
+  std::optional<Error> failure GUARDED_BY(failure_mu);
+};
+
+}  // namespace cordwood::storage

@@ -1,0 +1,496 @@
+#include "storage/segment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "storage/directory_files.h"
+#include "storage/segment_file_name.h"
+
+namespace cordwood::storage {
+namespace {
+
+constexpr FilePosition kStart{0};
+
+Result<void> remove_if_there(io::FileSystem& fs, const io::Path& path) {
+  Result<void> removed = fs.remove_file(path);
+  if (!removed && removed.error().code != Errc::not_found) return removed.error();
+  return {};
+}
+
+}  // namespace
+
+Segment::Settings Segment::Settings::from(const LogConfig& config, Random& random) {
+  Settings settings;
+  settings.segment_bytes = config.segment_bytes;
+  settings.index_bytes = config.segment_index_bytes;
+  settings.index_interval_bytes = config.index_interval_bytes;
+  const DurationMs bound = std::min(config.segment_jitter_ms, config.segment_ms);
+  if (bound > DurationMs{0}) {
+    settings.jitter = {static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound.value)))};
+  }
+  settings.preallocate = config.preallocate;
+  return settings;
+}
+
+// --- making and opening ---
+
+Result<std::shared_ptr<Segment>> Segment::create(io::FileSystem& fs, const io::Path& directory, Offset base_offset,
+                                                 const Settings& settings, TimestampMs now, IndexFiles index_files) {
+  std::shared_ptr<Segment> segment(new Segment(fs, directory, base_offset, settings, now));
+  for (std::string_view suffix : {kOffsetIndexSuffix, kTimeIndexSuffix, kTxnIndexSuffix}) {
+    TRY(remove_if_there(fs, segment->path_of(suffix)));
+  }
+  segment->file_ = TRY(fs.open(segment->path_of(kLogSuffix), io::OpenMode::truncate));
+  segment->file_open_.store(true, std::memory_order_release);
+  segment->data_dirty_.store(true, std::memory_order_relaxed);
+  if (settings.preallocate) TRY(segment->file_->reserve(settings.segment_bytes));
+  segment->max_timestamp_.store({kNoTimestamp, base_offset});
+  segment->max_timestamp_known_.store(true, std::memory_order_release);
+  if (index_files == IndexFiles::at_once) TRY(segment->prepare_for_append());
+  return segment;
+}
+
+Result<std::shared_ptr<Segment>> Segment::open(io::FileSystem& fs, const io::Path& directory, Offset base_offset,
+                                               const Settings& settings, TimestampMs now, Companions companions) {
+  std::shared_ptr<Segment> segment(new Segment(fs, directory, base_offset, settings, now));
+  const io::Path path = segment->path_of(kLogSuffix);
+  ByteCount size{0};
+  Result<io::FileStatus> status = fs.status(path);
+  if (status) {
+    size = status->size;
+  } else if (status.error().code == Errc::not_found) {
+    segment->file_ = TRY(fs.open(path, io::OpenMode::create));
+    segment->file_open_.store(true, std::memory_order_release);
+  } else {
+    return status.error();
+  }
+  if (size > ByteCount{INT32_MAX}) {
+    return Error{Errc::corrupt, fmt::format("{} has {} bytes, more than a segment can have", path, size)};
+  }
+  segment->size_.store(size.value, std::memory_order_release);
+  segment->has_offset_index_.store(companions.offset_index, std::memory_order_release);
+  segment->has_txn_index_.store(companions.txn_index, std::memory_order_release);
+  if (!companions.time_index) {
+    // A lost time index comes back empty.
+    segment->max_timestamp_.store({kNoTimestamp, base_offset});
+    segment->max_timestamp_known_.store(true, std::memory_order_release);
+  }
+  return segment;
+}
+
+io::Path Segment::path_locked(std::string_view suffix) const {
+  return io::join(directory_, segment_file_name(base_offset_, suffix));
+}
+
+io::Path Segment::path_of(std::string_view suffix) const {
+  MutexLock lock(mu_);
+  return path_locked(suffix);
+}
+
+void Segment::set_directory(const io::Path& directory) {
+  MutexLock lock(mu_);
+  directory_ = directory;
+}
+
+Result<std::shared_ptr<io::File>> Segment::file() const {
+  if (!file_open_.load(std::memory_order_acquire)) {
+    MutexLock lock(mu_);
+    if (!file_open_.load(std::memory_order_relaxed)) {
+      file_ = TRY(fs_.open(path_locked(kLogSuffix), io::OpenMode::read_write));
+      file_open_.store(true, std::memory_order_release);
+    }
+  }
+  return file_;
+}
+
+Result<OffsetIndex*> Segment::offset_index(OffsetIndex::Growth growth) const {
+  if (OffsetIndex* open = offset_index_open_.load(std::memory_order_acquire)) return open;
+  MutexLock lock(mu_);
+  if (!offset_index_) {
+    offset_index_ = TRY(OffsetIndex::open(fs_, path_locked(kOffsetIndexSuffix), base_offset_, settings_.index_bytes, growth));
+    offset_index_open_.store(offset_index_.get(), std::memory_order_release);
+  }
+  return offset_index_.get();
+}
+
+Result<TimeIndex*> Segment::time_index(OffsetIndex::Growth growth) const {
+  if (TimeIndex* open = time_index_open_.load(std::memory_order_acquire)) return open;
+  MutexLock lock(mu_);
+  if (!time_index_) {
+    time_index_ = TRY(TimeIndex::open(fs_, path_locked(kTimeIndexSuffix), base_offset_, settings_.index_bytes, growth));
+    time_index_open_.store(time_index_.get(), std::memory_order_release);
+  }
+  return time_index_.get();
+}
+
+Result<TxnIndex*> Segment::txn_index() const {
+  if (TxnIndex* open = txn_index_open_.load(std::memory_order_acquire)) return open;
+  MutexLock lock(mu_);
+  if (!txn_index_) {
+    txn_index_ = TRY(TxnIndex::open(fs_, path_locked(kTxnIndexSuffix)));
+    txn_index_open_.store(txn_index_.get(), std::memory_order_release);
+  }
+  return txn_index_.get();
+}
+
+// --- read side ---
+
+// The index is a hint: where it cannot be had, the search starts at the first batch.
+IndexEntry Segment::offset_floor(Offset target) const {
+  if (has_offset_index_.load(std::memory_order_acquire)) {
+    if (Result<OffsetIndex*> index = offset_index(OffsetIndex::Growth::as_it_is)) return (*index)->lookup(target);
+  }
+  return {base_offset_, kStart};
+}
+
+Result<std::optional<BatchInfo>> Segment::find_batch(Offset target, FilePosition end) const {
+  const std::shared_ptr<io::File> log = TRY(file());
+  // Where one window holds the whole search the index would cost more than it saves.
+  constexpr FilePosition kOneWindow{8 * KiB};
+  if (end > kOneWindow) {
+    const IndexEntry entry = offset_floor(target);
+    if (entry.position > kStart && entry.position < end) {
+      BatchScan scan(*log, entry.position, end);
+      Result<std::optional<BatchInfo>> first = scan.next();
+      // A right entry points at a batch that ends at or, in files of Kafka before 4.0, before the entry's offset.
+      if (first && *first && (*first)->last_offset <= entry.offset) {
+        std::optional<BatchInfo> batch = *first;
+        while (batch && batch->last_offset < target) batch = TRY(scan.next());
+        return batch;
+      }
+    }
+  }
+  return first_batch_reaching(*log, target, kStart, end);
+}
+
+Result<FilePosition> Segment::last_boundary(FilePosition from, FilePosition limit) const {
+  const std::shared_ptr<io::File> log = TRY(file());
+  FilePosition start = from;
+  if (has_offset_index_.load(std::memory_order_acquire)) {
+    if (Result<OffsetIndex*> opened = offset_index(OffsetIndex::Growth::as_it_is)) {
+      const OffsetIndex& index = **opened;
+      // The last entry whose position is at or below the limit.
+      std::int64_t low = 0;
+      std::int64_t high = index.entries();
+      while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        const std::optional<IndexEntry> entry = index.entry(middle);
+        if (entry && entry->position <= limit) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      const std::optional<IndexEntry> entry = low > 0 ? index.entry(low - 1) : std::nullopt;
+      if (entry && entry->position > from) {
+        BatchScan check(*log, entry->position, FilePosition{size().value});
+        Result<std::optional<BatchInfo>> batch = check.next();
+        if (batch && *batch && (*batch)->last_offset <= entry->offset) start = entry->position;
+      }
+    }
+  }
+  BatchScan scan(*log, start, limit);
+  while (TRY(scan.next())) {
+  }
+  return scan.position();
+}
+
+std::optional<Offset> Segment::indexed_offset_at_or_after(FilePosition position) const {
+  if (!has_offset_index_.load(std::memory_order_acquire)) return std::nullopt;
+  Result<OffsetIndex*> index = offset_index(OffsetIndex::Growth::as_it_is);
+  if (!index) return std::nullopt;
+  const std::optional<IndexEntry> entry = (*index)->first_at_or_after(position);
+  if (!entry) return std::nullopt;
+  return entry->offset;
+}
+
+Result<MaxTimestamp> Segment::max_timestamp() const {
+  if (!max_timestamp_known_.load(std::memory_order_acquire)) {
+    TimeIndex* index = TRY(time_index(OffsetIndex::Growth::as_it_is));
+    MutexLock lock(mu_);
+    if (!max_timestamp_known_.load(std::memory_order_relaxed)) {
+      max_timestamp_.store(index->last_or_none());
+      max_timestamp_known_.store(true, std::memory_order_release);
+    }
+  }
+  return max_timestamp_.load();
+}
+
+Result<TimestampMs> Segment::largest_timestamp() const {
+  const MaxTimestamp max = TRY(max_timestamp());
+  if (max.timestamp >= TimestampMs{0}) return max.timestamp;
+  return TRY(fs_.status(path_of(kLogSuffix))).modified;
+}
+
+Result<FilePosition> Segment::search_start(TimestampMs target, Offset from) const {
+  if (empty()) return kStart;
+  TimeIndex* times = TRY(time_index(OffsetIndex::Growth::as_it_is));
+  const Offset first = std::max(times->lookup(target).offset, from);
+  const IndexEntry entry = offset_floor(first);
+  const FilePosition end{size().value};
+  if (entry.position == kStart || entry.position >= end) return kStart;
+  const std::shared_ptr<io::File> log = TRY(file());
+  BatchScan check(*log, entry.position, end);
+  Result<std::optional<BatchInfo>> batch = check.next();
+  if (!batch || !*batch || (*batch)->last_offset > entry.offset) return kStart;
+  return entry.position;
+}
+
+Result<std::vector<AbortedEntry>> Segment::aborted_entries() const {
+  if (!has_txn_index()) return std::vector<AbortedEntry>();
+  return TRY(txn_index())->entries();
+}
+
+Result<Segment::End> Segment::find_end() const {
+  End end{base_offset_, kStart, {}};
+  const FilePosition file_end{size().value};
+  if (file_end == kStart) return end;
+  const std::shared_ptr<io::File> log = TRY(file());
+  FilePosition from = kStart;
+  if (file_end > FilePosition{8 * KiB}) {
+    const IndexEntry entry = offset_floor(Offset{INT64_MAX});
+    if (entry.position > kStart && entry.position < file_end) {
+      BatchScan check(*log, entry.position, file_end);
+      Result<std::optional<BatchInfo>> batch = check.next();
+      if (batch && *batch && (*batch)->last_offset <= entry.offset && (*batch)->base_offset >= base_offset_) {
+        from = entry.position;
+      }
+    }
+  }
+  BatchScan scan(*log, from, file_end);
+  while (true) {
+    Result<std::optional<BatchInfo>> batch = scan.next();
+    if (!batch) {
+      if (batch.error().code != Errc::corrupt) return batch.error();
+      end.fault = batch.error().what;
+      break;
+    }
+    if (!*batch) break;
+    end.next_offset = next((*batch)->last_offset);
+  }
+  end.valid_end = scan.position();
+  return end;
+}
+
+// --- write side ---
+
+Result<void> Segment::prepare_for_append() {
+  if (prepared_) return {};
+  if (settings_.index_bytes < ByteCount{TimeIndex::kEntrySize}) {
+    return Error{Errc::invalid, fmt::format("segment.index.bytes {} leaves no room for an index entry", settings_.index_bytes)};
+  }
+  OffsetIndex* offsets = TRY(offset_index(OffsetIndex::Growth::full));
+  TimeIndex* times = TRY(time_index(OffsetIndex::Growth::full));
+  // Grows what a reader had opened as it was; costs nothing where it is at full length.
+  TRY(offsets->resize_to_capacity());
+  TRY(times->resize_to_capacity());
+  index_dirty_.store(true, std::memory_order_release);
+  has_offset_index_.store(true, std::memory_order_release);
+  TRY(max_timestamp());
+  prepared_ = true;
+  return {};
+}
+
+Result<TimestampMs> Segment::rolling_timestamp() {
+  if (rolling_timestamp_) return *rolling_timestamp_;
+  if (empty()) return kNoTimestamp;
+  const std::shared_ptr<io::File> log = TRY(file());
+  BatchScan scan(*log, kStart, FilePosition{size().value});
+  const std::optional<BatchInfo> first = TRY(scan.next());
+  rolling_timestamp_ = first ? first->max_timestamp : kNoTimestamp;
+  return *rolling_timestamp_;
+}
+
+Result<RollCandidate> Segment::roll_candidate() {
+  RollCandidate candidate;
+  candidate.base_offset = base_offset_;
+  candidate.size = size();
+  candidate.offset_index_entries = offset_index_->entries();
+  candidate.offset_index_max_entries = offset_index_->max_entries();
+  candidate.time_index_entries = time_index_->entries();
+  candidate.time_index_max_entries = time_index_->max_entries();
+  candidate.rolling_timestamp = TRY(rolling_timestamp());
+  candidate.created = created_;
+  candidate.jitter = settings_.jitter;
+  return candidate;
+}
+
+// An entry is made only where it goes up and fits: files from elsewhere may hold anything, and a hint that is missing
+// costs a longer scan and nothing else.
+Result<void> Segment::offer_time_entry(TimeIndex::Slot slot) {
+  const MaxTimestamp max = max_timestamp_.load();
+  const TimeEntry last = time_index_->last_or_none();
+  if (max.timestamp <= last.timestamp || max.offset < last.offset) return {};
+  if (slot == TimeIndex::Slot::ordinary ? time_index_->is_full() : time_index_->entries() >= time_index_->max_entries()) {
+    return {};
+  }
+  index_dirty_.store(true, std::memory_order_release);
+  return time_index_->maybe_append(max.timestamp, max.offset, slot);
+}
+
+Result<void> Segment::index_batch(const BatchInfo& batch) {
+  const std::optional<IndexEntry> last = offset_index_->last();
+  if (!offset_index_->is_full() && (!last || batch.last_offset > last->offset)) {
+    TRY(offset_index_->append(batch.last_offset, batch.position));
+    index_dirty_.store(true, std::memory_order_release);
+  }
+  return offer_time_entry(TimeIndex::Slot::ordinary);
+}
+
+Result<void> Segment::append(BytesView bytes, std::span<const BatchInfo> batches) {
+  const std::shared_ptr<io::File> log = TRY(file());
+  data_dirty_.store(true, std::memory_order_relaxed);
+  TRY(log->write_at(FilePosition{size_.load(std::memory_order_relaxed)}, bytes));
+  for (const BatchInfo& batch : batches) {
+    if (!rolling_timestamp_ && batch.position == kStart) rolling_timestamp_ = batch.max_timestamp;
+    if (batch.max_timestamp > max_timestamp_.load().timestamp) {
+      max_timestamp_.store({batch.max_timestamp, batch.last_offset});
+    }
+    if (bytes_since_index_entry_ > settings_.index_interval_bytes.value) {
+      TRY(index_batch(batch));
+      bytes_since_index_entry_ = 0;
+    }
+    bytes_since_index_entry_ += batch.size.value;
+  }
+  size_.fetch_add(static_cast<std::int64_t>(bytes.size()), std::memory_order_release);
+  return {};
+}
+
+Result<void> Segment::append_aborted(const AbortedEntry& entry) {
+  TxnIndex* index = TRY(txn_index());
+  txn_dirty_.store(true, std::memory_order_release);
+  TRY(index->append(entry));
+  has_txn_index_.store(true, std::memory_order_release);
+  return {};
+}
+
+Result<void> Segment::become_inactive() {
+  OffsetIndex* offsets = TRY(offset_index(OffsetIndex::Growth::as_it_is));
+  TimeIndex* times = TRY(time_index(OffsetIndex::Growth::as_it_is));
+  const MaxTimestamp max = TRY(max_timestamp());
+  if (max.timestamp > times->last_or_none().timestamp) {
+    TRY(times->resize_to_capacity());
+    TRY(offer_time_entry(TimeIndex::Slot::closing));
+  }
+  TRY(offsets->trim());
+  TRY(times->trim());
+  if (prepared_) index_dirty_.store(true, std::memory_order_release);
+  has_offset_index_.store(true, std::memory_order_release);
+  prepared_ = false;
+  // Gives back what was reserved beyond the last batch.
+  if (settings_.preallocate) {
+    const std::shared_ptr<io::File> log = TRY(file());
+    TRY(log->truncate(size()));
+  }
+  return {};
+}
+
+Result<MaxTimestamp> Segment::recompute_max_timestamp() const {
+  MaxTimestamp max = time_index_->last_or_none();
+  const std::shared_ptr<io::File> log = TRY(file());
+  BatchScan scan(*log, offset_floor(max.offset).position, FilePosition{size().value});
+  while (const std::optional<BatchInfo> batch = TRY(scan.next())) {
+    if (batch->max_timestamp > max.timestamp) max = {batch->max_timestamp, batch->last_offset};
+  }
+  return max;
+}
+
+Result<ByteCount> Segment::truncate_to(Offset target, TimestampMs now) {
+  TRY(prepare_for_append());
+  const std::optional<BatchInfo> first_gone = TRY(find_batch(target, FilePosition{size().value}));
+  const ByteCount old_size = size();
+  const ByteCount new_size = first_gone ? first_gone->position - kStart : old_size;
+  size_.store(new_size.value, std::memory_order_release);
+  TRY(offset_index_->truncate_to(target));
+  TRY(time_index_->truncate_to(target));
+  TRY(offset_index_->resize_to_capacity());
+  TRY(time_index_->resize_to_capacity());
+  index_dirty_.store(true, std::memory_order_release);
+  if (has_txn_index()) {
+    TxnIndex* aborted = TRY(txn_index());
+    TRY(aborted->truncate_to(target));
+    txn_dirty_.store(true, std::memory_order_release);
+  }
+  if (new_size < old_size) {
+    const std::shared_ptr<io::File> log = TRY(file());
+    data_dirty_.store(true, std::memory_order_relaxed);
+    TRY(log->truncate(new_size));
+  }
+  if (new_size == ByteCount{0}) {
+    created_ = now;
+    rolling_timestamp_.reset();
+  }
+  bytes_since_index_entry_ = 0;
+  if (max_timestamp_.load().timestamp >= TimestampMs{0}) max_timestamp_.store(TRY(recompute_max_timestamp()));
+  return old_size - new_size;
+}
+
+Result<void> Segment::begin_rebuild() {
+  TRY(prepare_for_append());
+  TRY(offset_index_->reset());
+  TRY(time_index_->reset());
+  index_dirty_.store(true, std::memory_order_release);
+  if (has_txn_index()) {
+    TxnIndex* aborted = TRY(txn_index());
+    TRY(aborted->reset());
+    txn_dirty_.store(true, std::memory_order_release);
+  }
+  max_timestamp_.store({kNoTimestamp, base_offset_});
+  rolling_timestamp_.reset();
+  last_indexed_position_ = 0;
+  return {};
+}
+
+Result<void> Segment::rebuild_with(const BatchInfo& batch) {
+  if (batch.max_timestamp > max_timestamp_.load().timestamp) max_timestamp_.store({batch.max_timestamp, batch.last_offset});
+  if (batch.position.value - last_indexed_position_ > settings_.index_interval_bytes.value) {
+    TRY(index_batch(batch));
+    last_indexed_position_ = batch.position.value;
+  }
+  return {};
+}
+
+Result<void> Segment::end_rebuild(FilePosition valid_end) {
+  if (valid_end < FilePosition{size().value}) {
+    const std::shared_ptr<io::File> log = TRY(file());
+    data_dirty_.store(true, std::memory_order_relaxed);
+    TRY(log->truncate(valid_end - kStart));
+    size_.store(valid_end.value, std::memory_order_release);
+  }
+  TRY(become_inactive());
+  bytes_since_index_entry_ = 0;
+  return {};
+}
+
+Result<void> Segment::sync() {
+  if (data_dirty_.exchange(false, std::memory_order_acq_rel)) {
+    const std::shared_ptr<io::File> log = TRY(file());
+    TRY(log->sync_data());
+  }
+  if (index_dirty_.exchange(false, std::memory_order_acq_rel)) {
+    if (OffsetIndex* index = offset_index_open_.load(std::memory_order_acquire)) TRY(index->sync());
+    if (TimeIndex* index = time_index_open_.load(std::memory_order_acquire)) TRY(index->sync());
+  }
+  if (txn_dirty_.exchange(false, std::memory_order_acq_rel)) {
+    if (TxnIndex* index = txn_index_open_.load(std::memory_order_acquire)) TRY(index->sync());
+  }
+  return {};
+}
+
+Result<void> Segment::remove_files() {
+  // The .log goes first: index files without one are leftovers that the next load removes, while a .log alone would
+  // come back as data.
+  for (std::string_view suffix : {kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix, kTxnIndexSuffix}) {
+    TRY(remove_if_there(fs_, path_of(suffix)));
+  }
+  return {};
+}
+
+std::size_t floor_segment(const SegmentList& segments, Offset offset) {
+  const auto above = std::ranges::upper_bound(segments, offset, {}, [](const auto& s) { return s->base_offset(); });
+  if (above == segments.begin()) return segments.size();
+  return static_cast<std::size_t>(above - segments.begin()) - 1;
+}
+
+}  // namespace cordwood::storage

@@ -1,0 +1,175 @@
+// storage/segment.h — one segment of a log: its .log file and the indexes beside it.
+//
+// Batches from base_offset on, in one file, with a sparse index by offset and one by time. What was not needed yet was
+// not opened either: a log of many segments costs a descriptor only for those in use. The index files of a segment that
+// a roll made come with its first append (as Kafka's do); those of a new log at once.
+//
+// Threads: one writer (append, become_inactive, recover's steps, truncate), excluded by the log's lock; the read side
+// (marked below) may run beside it. Rules: docs/formats/partition_log.md.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/types.h"
+#include "io/file_system.h"
+#include "storage/batch_scan.h"
+#include "storage/log_config.h"
+#include "storage/offset_index.h"
+#include "storage/published.h"
+#include "storage/roll_rules.h"
+#include "storage/time_index.h"
+#include "storage/txn_index.h"
+
+namespace cordwood::storage {
+
+// The largest timestamp of a segment and the last offset of the first batch that reached it; {-1, base} for none.
+using MaxTimestamp = TimeEntry;
+
+class Segment {
+ public:
+  // Taken over when the segment object is made; a later change of the config holds for the next segment.
+  struct Settings {
+    ByteCount segment_bytes;
+    ByteCount index_bytes;
+    ByteCount index_interval_bytes;
+    DurationMs jitter;
+    bool preallocate = false;
+    static Settings from(const LogConfig& config, Random& random);
+  };
+  enum class IndexFiles { at_once, with_first_append };
+  // Which companions of an existing .log the directory holds.
+  struct Companions {
+    bool offset_index = false;
+    bool time_index = false;
+    bool txn_index = false;
+  };
+
+  // A new, empty segment. Files of an earlier one under the same names are removed first.
+  static Result<std::shared_ptr<Segment>> create(io::FileSystem& fs, const io::Path& directory, Offset base_offset,
+                                                 const Settings& settings, TimestampMs now, IndexFiles index_files);
+  // A segment that is there already. A .log file that is missing is made; one longer than 2^31-1 bytes is refused
+  // (corrupt).
+  static Result<std::shared_ptr<Segment>> open(io::FileSystem& fs, const io::Path& directory, Offset base_offset,
+                                               const Settings& settings, TimestampMs now, Companions companions);
+
+  Offset base_offset() const { return base_offset_; }
+  // Bytes in the .log file. Read side.
+  ByteCount size() const { return {size_.load(std::memory_order_acquire)}; }
+  bool empty() const { return size() == ByteCount{0}; }
+  bool has_txn_index() const { return has_txn_index_.load(std::memory_order_acquire); }
+  io::Path path_of(std::string_view suffix) const;
+  void set_directory(const io::Path& directory);
+
+  // --- read side ---
+  // The .log file; stays open for the life of whoever holds the pointer.
+  Result<std::shared_ptr<io::File>> file() const;
+  // The first batch in [0, end) whose last offset is at or above `target`, nothing when there is none.
+  Result<std::optional<BatchInfo>> find_batch(Offset target, FilePosition end) const;
+  // The last batch boundary in [from, limit], where `from` is one.
+  Result<FilePosition> last_boundary(FilePosition from, FilePosition limit) const;
+  // The smallest indexed offset whose position is at or above `position`.
+  std::optional<Offset> indexed_offset_at_or_after(FilePosition position) const;
+  Result<MaxTimestamp> max_timestamp() const;
+  // max_timestamp(), or the modification time of the file where no record carries a time.
+  Result<TimestampMs> largest_timestamp() const;
+  // Where a search for records at or after `target` (and `from`) may start: nothing before can match.
+  Result<FilePosition> search_start(TimestampMs target, Offset from) const;
+  Result<std::vector<AbortedEntry>> aborted_entries() const;
+
+  struct End {
+    Offset next_offset;       // base_offset when there is no batch
+    FilePosition valid_end;   // behind the last whole batch; below size() when the tail is torn
+    std::string fault;        // why the walk ended before the end of the file, empty for an incomplete batch
+  };
+  // Walks from the last indexed batch to the end. Read side, but made for loading.
+  Result<End> find_end() const;
+
+  // --- write side ---
+  // Opens or creates both index files at full length. Before append, should_roll and recovery.
+  Result<void> prepare_for_append();
+  // Writes `bytes` at the end and indexes the batches in it (positions are those in the file).
+  Result<void> append(BytesView bytes, std::span<const BatchInfo> batches);
+  Result<RollCandidate> roll_candidate();
+  Result<void> append_aborted(const AbortedEntry& entry);
+  // The closing time entry; index files as long as their entries; the .log as long as its batches.
+  Result<void> become_inactive();
+  // Removes batches from the first one that reaches `target`; returns how many bytes went.
+  Result<ByteCount> truncate_to(Offset target, TimestampMs now);
+
+  // Recovery: forget all index entries; note a batch that was found good; cut the file behind the last good one and
+  // close the indexes.
+  // The .log is untouched while only its indexes are made anew.
+  Result<void> begin_rebuild();
+  Result<void> rebuild_with(const BatchInfo& batch);
+  Result<void> end_rebuild(FilePosition valid_end);
+
+  // Waits until the batches and index entries made since the last call are on the disk; nothing to do otherwise. May run
+  // beside the writer.
+  Result<void> sync();
+  Result<void> remove_files();
+
+ private:
+  Segment(io::FileSystem& fs, io::Path directory, Offset base_offset, const Settings& settings, TimestampMs created)
+      : fs_(fs), base_offset_(base_offset), settings_(settings), directory_(std::move(directory)), created_(created) {}
+
+  io::Path path_locked(std::string_view suffix) const REQUIRES(mu_);
+  Result<OffsetIndex*> offset_index(OffsetIndex::Growth growth) const;
+  Result<TimeIndex*> time_index(OffsetIndex::Growth growth) const;
+  Result<TxnIndex*> txn_index() const;
+  IndexEntry offset_floor(Offset target) const;
+  Result<void> index_batch(const BatchInfo& batch);
+  Result<void> offer_time_entry(TimeIndex::Slot slot);
+  Result<MaxTimestamp> recompute_max_timestamp() const;
+  Result<TimestampMs> rolling_timestamp();
+
+  io::FileSystem& fs_;
+  const Offset base_offset_;
+  const Settings settings_;
+
+  // Guards what is opened on demand. Held over open(2) only, which a reader may wait for once.
+  mutable Mutex mu_;
+  io::Path directory_ GUARDED_BY(mu_);
+  // Each is set once, under mu_, and then constant: `..._open_` is its release flag.
+  mutable std::shared_ptr<io::File> file_;
+  mutable std::atomic<bool> file_open_{false};
+  mutable std::unique_ptr<OffsetIndex> offset_index_;
+  mutable std::atomic<OffsetIndex*> offset_index_open_{nullptr};
+  mutable std::unique_ptr<TimeIndex> time_index_;
+  mutable std::atomic<TimeIndex*> time_index_open_{nullptr};
+  mutable std::unique_ptr<TxnIndex> txn_index_;
+  mutable std::atomic<TxnIndex*> txn_index_open_{nullptr};
+
+  std::atomic<std::int64_t> size_{0};
+  std::atomic<bool> has_offset_index_{false};
+  std::atomic<bool> has_txn_index_{false};
+  mutable PublishedValue<MaxTimestamp> max_timestamp_;
+  mutable std::atomic<bool> max_timestamp_known_{false};
+
+  // Write side only.
+  bool prepared_ = false;
+  std::int64_t bytes_since_index_entry_ = 0;
+  TimestampMs created_;
+  std::optional<TimestampMs> rolling_timestamp_;
+  std::int64_t last_indexed_position_ = 0;  // while rebuilding
+
+  // What sync() has still to do. Set before the write, so that a sync beside it can only do too much.
+  std::atomic<bool> data_dirty_{false};
+  std::atomic<bool> index_dirty_{false};
+  std::atomic<bool> txn_dirty_{false};
+};
+
+// The segments of a log, ascending by base offset, never empty once a log is open. Immutable when published.
+using SegmentList = std::vector<std::shared_ptr<Segment>>;
+
+// The last segment whose base is at or below `offset`; segments.size() when there is none.
+std::size_t floor_segment(const SegmentList& segments, Offset offset);
+
+}  // namespace cordwood::storage

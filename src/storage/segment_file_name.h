@@ -1,0 +1,40 @@
+// storage/segment_file_name.h — what the name of a file in a partition directory says.
+//
+//   <base offset, 20 digits>.log .index .timeindex .txnindex     the files of one segment
+//   <next offset, 20 digits>.snapshot                            producer state
+//   any of them + .deleted, .cleaned or .swap                    waiting for removal, being written, being swapped in
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/types.h"
+
+namespace cordwood::storage {
+
+inline constexpr std::string_view kLogSuffix = ".log";
+inline constexpr std::string_view kOffsetIndexSuffix = ".index";
+inline constexpr std::string_view kTimeIndexSuffix = ".timeindex";
+inline constexpr std::string_view kTxnIndexSuffix = ".txnindex";
+inline constexpr std::string_view kSnapshotSuffix = ".snapshot";
+inline constexpr std::string_view kDeletedSuffix = ".deleted";
+inline constexpr std::string_view kCleanedSuffix = ".cleaned";
+inline constexpr std::string_view kSwapSuffix = ".swap";
+
+enum class SegmentFileKind { log, offset_index, time_index, txn_index, snapshot, other };
+enum class SegmentFileState { current, deleted, cleaned, swap };
+
+struct SegmentFileName {
+  SegmentFileKind kind = SegmentFileKind::other;  // of the name without its state suffix
+  SegmentFileState state = SegmentFileState::current;
+  std::optional<Offset> offset;  // the digits before the first dot; absent when they are no number
+};
+
+// Deleted KRaft snapshots (".checkpoint.deleted") are `other` and `current`: a log never touches them.
+SegmentFileName parse_segment_file_name(std::string_view name);
+
+// The offset that a log cannot do without. Errors: corrupt when there is none; Kafka refuses to start as well.
+Result<Offset> required_offset(const SegmentFileName& parsed, std::string_view name);
+
+}  // namespace cordwood::storage

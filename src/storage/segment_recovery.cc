@@ -1,0 +1,157 @@
+// The part of log_loader.h that checks one segment.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "record/walk.h"
+#include "storage/directory_files.h"
+#include "storage/log_loader.h"
+#include "storage/segment_file_name.h"
+
+namespace cordwood::storage {
+namespace {
+
+// Reads a file from front to back and hands out one whole entry after the other.
+class EntryReader {
+ public:
+  EntryReader(const io::File& file, FilePosition end) : file_(file), end_(end) {}
+
+  FilePosition position() const { return position_; }
+
+  // The bytes of the next entry, valid until the next call. Nothing at the end and before an incomplete entry.
+  // Errors: io; corrupt when the length field is impossible.
+  Result<std::optional<BytesView>> next() {
+    const std::optional<BytesView> prefix_bytes = TRY(bytes_at_position(record::kMagicPrefix));
+    if (!prefix_bytes) return prefix_bytes;
+    const record::EntryPrefix prefix = TRY(record::read_prefix(*prefix_bytes));
+    return bytes_at_position(static_cast<std::size_t>(prefix.total_size().value));
+  }
+  void step_over(BytesView entry) { position_ += ByteCount{static_cast<std::int64_t>(entry.size())}; }
+
+ private:
+  Result<std::optional<BytesView>> bytes_at_position(std::size_t wanted) {
+    const auto left = static_cast<std::size_t>((end_ - position_).value);
+    if (wanted > left) return std::optional<BytesView>();
+    auto skip = static_cast<std::size_t>((position_ - buffer_start_).value);
+    if (skip + wanted > filled_) {
+      buffer_.resize(std::max(kChunk, wanted));
+      const std::size_t size = std::min(left, buffer_.size());
+      filled_ = TRY(file_.read_at(position_, MutableBytesView(buffer_.data(), size)));
+      buffer_start_ = position_;
+      skip = 0;
+      if (wanted > filled_) return std::optional<BytesView>();
+    }
+    return std::optional<BytesView>(BytesView(buffer_).subspan(skip, wanted));
+  }
+
+  static constexpr std::size_t kChunk = 1 * MiB;
+  const io::File& file_;
+  FilePosition position_{0};
+  FilePosition end_;
+  ByteVector buffer_;
+  FilePosition buffer_start_{0};
+  std::size_t filled_ = 0;
+};
+
+BatchInfo to_batch_info(const record::EntryInfo& entry, FilePosition position) {
+  BatchInfo info;
+  info.position = position;
+  info.size = entry.size;
+  info.magic = entry.magic;
+  info.base_offset = entry.base_offset;
+  info.last_offset = entry.last_offset;
+  info.max_timestamp = entry.max_timestamp;
+  if (entry.header) info.leader_epoch = entry.header->partition_leader_epoch;
+  return info;
+}
+
+class SegmentRecovery {
+ public:
+  SegmentRecovery(RecoveryContext& context, Segment& segment)
+      : context_(context), segment_(segment), state_(context.options.producer.expiration_ms) {}
+
+  Result<ByteCount> run(const SegmentList& segments) {
+    context_.snapshots.start_over();
+    TRY(rebuild_producer_state(state_, context_.snapshots, segments, context_.options.log_start_checkpoint,
+                               segment_.base_offset(), context_.environment.clock->now(), Reload::replay));
+    TRY(segment_.begin_rebuild());
+    const ByteCount old_size = segment_.size();
+    const std::shared_ptr<io::File> log = TRY(segment_.file());
+    EntryReader reader(*log, FilePosition{old_size.value});
+    std::string reason;
+    while (true) {
+      Result<std::optional<BytesView>> entry = reader.next();
+      if (!entry && entry.error().code != Errc::corrupt) return entry.error();
+      if (!entry) {
+        reason = entry.error().what;
+        break;
+      }
+      if (!*entry) break;
+      Result<void> taken = take(**entry, reader.position());
+      if (!taken) {
+        if (taken.error().code != Errc::corrupt && taken.error().code != Errc::unsupported) return taken.error();
+        reason = taken.error().what;
+        break;
+      }
+      reader.step_over(**entry);
+    }
+    const ByteCount cut = FilePosition{old_size.value} - reader.position();
+    if (cut > ByteCount{0}) {
+      if (reason.empty()) reason = "incomplete batch at the end";
+      context_.report.bytes_cut += cut;
+      context_.report.cut_at = next_offset_;
+      context_.report.cut_reason = reason;
+      context_.environment.logger->warn("{}: {} bytes cut at position {}: {}", segment_.path_of(kLogSuffix), cut,
+                                        reader.position(), reason);
+    }
+    TRY(segment_.end_rebuild(reader.position()));
+    TRY(context_.snapshots.take(state_, io::Fsync::yes));
+    ++context_.report.segments_recovered;
+    context_.report.rebuilt_files.push_back(segment_file_name(segment_.base_offset(), kOffsetIndexSuffix));
+    context_.report.rebuilt_files.push_back(segment_file_name(segment_.base_offset(), kTimeIndexSuffix));
+    return cut;
+  }
+
+ private:
+  // Checks one entry and takes it into indexes, epochs and producer state. Nothing is noted of an entry that is refused.
+  Result<void> take(BytesView bytes, FilePosition position) {
+    const record::EntryInfo entry = TRY(record::check_entry(bytes));
+    // The offset lies outside of the checksum.
+    const std::int64_t relative = (entry.last_offset - segment_.base_offset()).value;
+    if (relative < 0 || relative > INT32_MAX || entry.last_offset < next_offset_) {
+      return Error{Errc::corrupt, fmt::format("offset {} at position {} does not follow {}", entry.last_offset, position,
+                                              next_offset_)};
+    }
+    const BatchInfo info = to_batch_info(entry, position);
+    TRY(segment_.rebuild_with(info));
+    next_offset_ = next(entry.last_offset);
+    if (!entry.header) return {};
+    if (info.leader_epoch >= 0) {
+      const std::optional<EpochEntry> latest = context_.epochs.latest();
+      if (!latest || info.leader_epoch > latest->epoch.value) {
+        TRY(context_.epochs.assign(LeaderEpoch{info.leader_epoch}, entry.base_offset));
+      }
+    }
+    const std::optional<CompletedTransaction> completed = TRY(note_batch(state_, *entry.header, bytes));
+    if (completed && completed->aborted) {
+      TRY(segment_.append_aborted({completed->producer_id, completed->first_offset, completed->last_offset,
+                                   state_.last_stable_offset_after(*completed)}));
+    }
+    state_.set_map_end_offset(next_offset_);
+    return {};
+  }
+
+  RecoveryContext& context_;
+  Segment& segment_;
+  ProducerState state_;
+  Offset next_offset_ = segment_.base_offset();
+};
+
+}  // namespace
+
+Result<ByteCount> recover_segment(RecoveryContext& context, Segment& segment, const SegmentList& segments) {
+  return SegmentRecovery(context, segment).run(segments);
+}
+
+}  // namespace cordwood::storage
