@@ -24,7 +24,7 @@ ScratchBuffer::~ScratchBuffer() {
 const char* to_string(StructureFault fault) {
   switch (fault) {
     case StructureFault::none: return "no fault";
-    case StructureFault::premature_end: return "the records end before the declared count";
+    case StructureFault::premature_end: return "the records end before the declared count, or inside one";
     case StructureFault::left_over: return "bytes are left after the declared count of records";
     case StructureFault::bad_length: return "the record's length does not match its fields";
     case StructureFault::bad_varint: return "a variable-length number is too long";
