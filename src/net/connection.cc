@@ -121,6 +121,7 @@ Connection::Step Connection::write_some() {
 
 Connection::Step Connection::read_some() {
   if (pending_) return reset_ ? end() : Step::wait;
+  if (set_.quiet()) return Step::wait;
   if (turn_left_ <= 0) {
     set_.drive_later(id_);
     return Step::wait;

@@ -33,6 +33,8 @@ class ConnectionSet {
 
   // Takes over a connected socket that the limits have admitted under the peer's remote_host.
   void add(std::unique_ptr<Transport> transport, std::shared_ptr<const protocol::Peer> peer);
+  // From now on no request is handed over; answers still go out.
+  void quiesce() { quiet_ = true; }
   // Closes every connection and tells the sink.
   void close_all();
   std::size_t size() const { return connections_.size(); }
@@ -44,6 +46,7 @@ class ConnectionSet {
   EventLoop& loop() { return loop_; }
   RequestSink& sink() { return sink_; }
   const Clock& clock() const { return clock_; }
+  bool quiet() const { return quiet_; }
   const ConnectionSettings& settings() const { return settings_; }
   const std::shared_ptr<FramePool>& pool() const { return pool_; }
   const std::shared_ptr<ByteBudget>& budget() const { return budget_; }
@@ -71,6 +74,7 @@ class ConnectionSet {
   ByteVector scratch_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   bool driving_ = false;
+  bool quiet_ = false;
 };
 
 }  // namespace cordwood::net

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <latch>
 #include <string>
 #include <utility>
 
@@ -60,6 +61,20 @@ Result<void> Server::start_loops_and_listeners() {
     ::pthread_setname_np(loop.thread.native_handle(), ("net-" + std::to_string(i)).c_str());
   }
   return {};
+}
+
+void Server::quiesce() {
+  std::latch quiet(static_cast<std::ptrdiff_t>(loops_.size()));
+  loops_.front()->events->post([this] {
+    for (auto& listener : listeners_) listener->stop();
+  });
+  for (auto& loop : loops_) {
+    loop->events->post([&quiet, &connections = *loop->connections] {
+      connections.quiesce();
+      quiet.count_down();
+    });
+  }
+  quiet.wait();
 }
 
 void Server::stop() {

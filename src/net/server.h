@@ -48,6 +48,10 @@ class Server {
   // Starts the loops and listens. On an error everything is stopped again.
   Result<void> start();
 
+  // Stops accepting and hands no more requests to the sink; when it returns, none is being handed over. Answers to those
+  // that wait still go out, until stop(). After start() only.
+  void quiesce();
+
   // Stops accepting, closes every connection, ends the loops. Answers that come later are dropped. Idempotent.
   void stop();
 

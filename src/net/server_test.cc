@@ -352,6 +352,24 @@ TEST(Server, StopsWithRequestsUnanswered) {
   running.server.stop();
 }
 
+TEST(Server, QuietItTakesNoMoreRequestsButStillAnswers) {
+  HeldRequests held;
+  TestSink sink([&](protocol::Request request) { held.hold(std::move(request)); });
+  RunningServer running(sink);
+  TestClient waiting(running.port);
+  ASSERT_TRUE(waiting.send_frame("waits"));
+  auto request = held.take();
+  running.server.quiesce();
+  EXPECT_FALSE(TestClient(running.port).connected());
+  ASSERT_TRUE(waiting.send_frame("comes too late"));
+  request.responder.send(payload_of("answered"));
+  EXPECT_EQ(waiting.receive_frame(), "answered");
+  EXPECT_FALSE(waiting.something_to_read(50));
+  running.server.stop();
+  EXPECT_TRUE(waiting.closed_by_server());
+  EXPECT_EQ(sink.handled(), 1u);
+}
+
 TEST(Server, SpreadsConnectionsOverItsLoops) {
   Mutex mu;
   std::vector<Executor*> seen;
