@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "storage/text_number.h"
 
 namespace cordwood::storage {
 
@@ -20,25 +21,17 @@ Error corrupt(const io::Path& path, std::size_t line, std::string_view what) {
   return Error{Errc::corrupt, fmt::format("{}, line {}: {}", path, line, what)};
 }
 
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-// Hands out the lines of a text; the last one may lack its line end, and a carriage return before it is dropped.
+// Hands out the lines of a text, which end with "\n", "\r\n" or "\r"; the last one may lack its end.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
   std::optional<std::string_view> next() {
     if (rest_.empty()) return std::nullopt;
     ++number_;
-    std::size_t end = rest_.find('\n');
+    std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
     std::string_view line = rest_.substr(0, end);
-    rest_ = end == std::string_view::npos ? std::string_view{} : rest_.substr(end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    std::size_t length_of_end = rest_.substr(end).starts_with("\r\n") ? 2 : 1;
+    rest_.remove_prefix(std::min(end + length_of_end, rest_.size()));
     return line;
   }
   std::size_t number() const { return number_; }  // of the line given last, from 1
@@ -51,7 +44,7 @@ class Lines {
 // Splits at runs of white space into exactly `Count` fields; white space before the first one is an error.
 template <std::size_t Count>
 std::optional<std::array<std::string_view, Count>> split(std::string_view line) {
-  constexpr std::string_view kSpaces = " \t\v\f\r";
+  constexpr std::string_view kSpaces = " \t\v\f";
   std::array<std::string_view, Count> fields;
   std::size_t found = 0;
   while (!line.empty()) {

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "storage/java_properties.h"
+#include "storage/text_number.h"
 
 namespace cordwood::storage {
 
@@ -23,14 +24,6 @@ Result<std::optional<std::string>> read_text(io::FileSystem& fs, const io::Path&
   if (bytes.error().code == Errc::not_found) return std::optional<std::string>{};
   if (bytes.error().code == Errc::limit) return Error{Errc::corrupt, bytes.error().what};
   return bytes.error();
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 }  // namespace
@@ -58,7 +51,8 @@ Result<MetaProperties> parse_meta_properties(std::string_view text, std::string_
   auto missing = [&](const char* key) { return Error{Errc::corrupt, fmt::format("{}: {} is missing", path, key)}; };
 
   std::string version = get("version").value_or("0");
-  std::optional<std::int32_t> version_number = parse_number<std::int32_t>(version);
+  std::size_t version_end = version.find_last_not_of(" \t") + 1;  // here, and only here, Kafka forgives blanks
+  auto version_number = parse_number<std::int32_t>(std::string_view(version).substr(0, version_end));
   if (!version_number) return wrong("version", version);
   if (*version_number != 1) {
     return Error{Errc::unsupported, fmt::format("{}: version {}, of which only 1 is served", path, version)};
@@ -101,9 +95,10 @@ Result<std::optional<CleanShutdown>> read_clean_shutdown(io::FileSystem& fs, con
 CleanShutdown parse_clean_shutdown(std::string_view text) {
   constexpr std::string_view kKey = "\"brokerEpoch\"";
   constexpr std::string_view kSpaces = " \t\r\n";
-  std::size_t key = text.find(kKey);
-  if (key == std::string_view::npos) return {};
   auto skip_spaces = [&] { text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size())); };
+  skip_spaces();
+  std::size_t key = text.find(kKey);
+  if (!text.starts_with('{') || key == std::string_view::npos) return {};
   text.remove_prefix(key + kKey.size());
   skip_spaces();
   if (!text.starts_with(':')) return {};
@@ -140,25 +135,25 @@ Result<std::optional<Uuid>> read_partition_metadata(io::FileSystem& fs, const io
 }
 
 Result<Uuid> parse_partition_metadata(std::string_view text, std::string_view path) {
-  // "name:" and white space, then the value up to the end of the line.
-  auto take_field = [&](std::string_view name) -> std::optional<std::string_view> {
+  // What follows the first colon with white space behind it. Kafka does not look at the names either.
+  auto take_field = [&]() -> std::optional<std::string_view> {
+    constexpr std::string_view kSpaces = " \t\v\f";
     std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!line.starts_with(name)) return std::nullopt;
-    line.remove_prefix(name.size());
-    if (!line.starts_with(':')) return std::nullopt;
-    line.remove_prefix(1);
-    std::size_t value = line.find_first_not_of(" \t\v\f");
-    if (value == 0 || value == std::string_view::npos) return std::nullopt;
-    return line.substr(value);
+    for (std::size_t colon = line.find(':'); colon != std::string_view::npos; colon = line.find(':', colon + 1)) {
+      std::size_t value = line.find_first_not_of(kSpaces, colon + 1);
+      if (value == std::string_view::npos) return std::nullopt;
+      if (value > colon + 1) return line.substr(value);
+    }
+    return std::nullopt;
   };
-  std::optional<std::string_view> version = take_field("version");
+  std::optional<std::string_view> version = take_field();
   if (!version) return Error{Errc::corrupt, fmt::format("{}: the first line is not 'version: ...'", path)};
   std::optional<std::int32_t> number = parse_number<std::int32_t>(*version);
   if (!number || *number < 0) return Error{Errc::corrupt, fmt::format("{}: version '{}'", path, *version)};
-  std::optional<std::string_view> id_text = take_field("topic_id");
+  std::optional<std::string_view> id_text = take_field();
   if (!id_text) return Error{Errc::corrupt, fmt::format("{}: the second line is not 'topic_id: ...'", path)};
   std::optional<Uuid> id = Uuid::parse(*id_text);
   if (!id || id->is_zero()) return Error{Errc::corrupt, fmt::format("{}: topic id '{}'", path, *id_text)};
@@ -191,8 +186,7 @@ std::optional<PartitionDirectoryName> parse_partition_directory(std::string_view
   }
   std::size_t dash = name.rfind('-');
   if (dash == std::string_view::npos || dash == 0) return std::nullopt;
-  std::string_view number = name.substr(dash + 1);
-  std::optional<std::int32_t> partition = parse_number<std::int32_t>(number);
+  std::optional<std::int32_t> partition = parse_number<std::int32_t>(name.substr(dash + 1));
   if (!partition || *partition < 0) return std::nullopt;
   parsed.partition = {std::string(name.substr(0, dash)), {*partition}};
   return parsed;

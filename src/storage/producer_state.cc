@@ -46,14 +46,15 @@ std::optional<CachedBatch> ProducerState::find_duplicate(const BatchHeader& batc
 ProducerFault ProducerState::check(const BatchHeader& batch, AppendOrigin origin,
                                    std::optional<std::int32_t> marker_coordinator_epoch,
                                    const TransactionRules& rules) const {
-  // What a leader has accepted is not judged again.
-  if (!batch.has_producer_id() || origin == AppendOrigin::replication) return ProducerFault::none;
+  if (!batch.has_producer_id()) return ProducerFault::none;
   auto found = producers_.find(batch.producer_id);
   const ProducerEntry* entry = found == producers_.end() ? nullptr : &found->second;
-  if (marker_coordinator_epoch) return check_marker(entry, batch, *marker_coordinator_epoch, rules);
+  if (marker_coordinator_epoch) return check_marker(entry, batch, origin, *marker_coordinator_epoch, rules);
   if (batch.is_control()) return ProducerFault::none;
 
-  if (entry != nullptr && batch.producer_epoch < entry->epoch) return ProducerFault::invalid_producer_epoch;
+  // A follower takes what the leader took, out of sequence or fenced since.
+  bool fences = origin != AppendOrigin::replication;
+  if (fences && entry != nullptr && batch.producer_epoch < entry->epoch) return ProducerFault::invalid_producer_epoch;
   if (origin == AppendOrigin::client && !sequence_is_right(entry, batch, rules)) {
     return ProducerFault::out_of_order_sequence;
   }
@@ -63,9 +64,9 @@ ProducerFault ProducerState::check(const BatchHeader& batch, AppendOrigin origin
   return ProducerFault::none;
 }
 
-ProducerFault ProducerState::check_marker(const ProducerEntry* entry, const BatchHeader& marker,
+ProducerFault ProducerState::check_marker(const ProducerEntry* entry, const BatchHeader& marker, AppendOrigin origin,
                                           std::int32_t coordinator_epoch, const TransactionRules& rules) const {
-  if (entry == nullptr) return ProducerFault::none;
+  if (entry == nullptr || origin == AppendOrigin::replication) return ProducerFault::none;
   if (marker.producer_epoch < entry->epoch) return ProducerFault::invalid_producer_epoch;
   if (rules.marker_bumps_epoch && marker.producer_epoch == entry->epoch) {
     bool repeated = !entry->current_txn_first_offset;

@@ -132,7 +132,7 @@ class ProducerState {
 
  private:
   bool is_expired(const ProducerEntry& entry, TimestampMs now) const;
-  ProducerFault check_marker(const ProducerEntry* entry, const record::BatchHeader& marker,
+  ProducerFault check_marker(const ProducerEntry* entry, const record::BatchHeader& marker, AppendOrigin origin,
                              std::int32_t coordinator_epoch, const TransactionRules& rules) const;
   void forget_completed_below(Offset offset);
   std::optional<CompletedTransaction> end_transaction(ProducerEntry& entry, Offset marker, bool aborts);
