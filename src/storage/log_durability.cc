@@ -96,6 +96,7 @@ Result<void> PartitionLog::close_cleanly() {
   Result<bool> taken = impl_->snapshots.take(impl_->producers, io::Fsync::yes);
   if (!taken) impl_->fail(taken.error());
   if (!taken) return taken.error();
+  impl_->closed_cleanly.store(true, std::memory_order_release);
   return {};
 }
 

@@ -89,6 +89,7 @@ TimestampMs PartitionLog::last_flush_time() const { return impl_->last_flush.loa
 
 Offset PartitionLog::recovery_point_to_checkpoint() const {
   const Offset point = recovery_point();
+  if (impl_->closed_cleanly.load(std::memory_order_acquire)) return point;
   const LogEnd end = impl_->end.load();
   // A roll at this very offset would make the active segment one that is trusted, while its trimmed index files are not
   // yet synced. One below keeps it among those that are checked.

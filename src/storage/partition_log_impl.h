@@ -94,6 +94,8 @@ struct PartitionLog::Impl {
   std::atomic<TimestampMs> last_flush;
   std::atomic<Offset> first_unstable{Offset{-1}};  // -1: none
 
+  std::atomic<bool> closed_cleanly{false};
+
   mutable Mutex failure_mu;
   std::atomic<bool> failed{false};
   std::optional<Error> failure GUARDED_BY(failure_mu);
