@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,10 +38,12 @@ class Logger {
   void error(fmt::format_string<Args...> text, Args&&... args) {
     write(Severity::error, fmt::format(text, std::forward<Args>(args)...));
   }
+  // What is less severe is dropped. May change while others log.
   void set_minimum(Severity minimum) { minimum_ = minimum; }
+  Severity minimum() const { return minimum_; }
 
  private:
-  Severity minimum_ = Severity::info;
+  std::atomic<Severity> minimum_ = Severity::info;
 };
 
 // "2026-01-31 23:59:59.123 WARN  text" on a file descriptor, one write(2) a line.
