@@ -188,7 +188,7 @@ struct Opened {
     storage::LogManager::LoadCallbacks callbacks;
     callbacks.config_of = [config = to_log_config(expected.topic_config)](const std::string&) { return config; };
     manager->load(callbacks).value();
-    log = manager->find({expected.topic, PartitionId{0}});
+    log = manager->find({expected.topic, PartitionId{expected.partition}});
   }
 
   ManualClock clock;
@@ -275,12 +275,12 @@ std::int64_t broker_epoch_in(const Files& files) {
 class StoppedCleanly : public testing::TestWithParam<std::string> {};
 
 TEST_P(StoppedCleanly, AnswersAsKafkaDid) {
-  const Expectations expected = *read_expectations((kRoot / GetParam()).string());
+  const Expectations expected = read_expectations((kRoot / GetParam()).string()).value();
   const Files files = files_on_disk(kRoot / GetParam() / "data");
   Opened opened(files, expected);
   ASSERT_TRUE(opened.log);
   EXPECT_EQ(opened.log->recovery().segments_recovered, 0);
-  opened.log->begin_leader_epoch(last_epoch_in(files.at(expected.topic + "-0/leader-epoch-checkpoint"))).value();
+  opened.log->begin_leader_epoch(last_epoch_in(files.at(opened.log->partition().to_string() + "/leader-epoch-checkpoint"))).value();
   // These took one more record after they were asked.
   if (GetParam() == "clean-torn-after" || GetParam() == "clean-no-index-after" || GetParam() == "plain") {
     EXPECT_EQ(opened.log->log_end_offset().value, expected.latest.offset + 1);
@@ -291,7 +291,7 @@ TEST_P(StoppedCleanly, AnswersAsKafkaDid) {
 
 TEST_P(StoppedCleanly, IsLeftAsItWas) {
   // Opened when its producers had not expired, a directory comes out of a start and a stop unchanged.
-  const Expectations expected = *read_expectations((kRoot / GetParam()).string());
+  const Expectations expected = read_expectations((kRoot / GetParam()).string()).value();
   const Files before = files_on_disk(kRoot / GetParam() / "data");
   Opened opened(before, expected);
   ASSERT_TRUE(opened.log);
@@ -319,7 +319,7 @@ class RestartedByKafka : public testing::TestWithParam<std::string> {};
 
 TEST_P(RestartedByKafka, AnswersAndStopsAsKafkaDid) {
   const disk::path after = kRoot / (pair_name(GetParam()) + "-after");
-  const Expectations expected = *read_expectations(after.string());
+  const Expectations expected = read_expectations(after.string()).value();
   const Files kafkas = files_on_disk(after / "data");
   Files before = files_on_disk(kRoot / GetParam() / "data");
   if (GetParam() == "clean-no-index-before") {
@@ -331,7 +331,7 @@ TEST_P(RestartedByKafka, AnswersAndStopsAsKafkaDid) {
   Opened opened(before, expected);
   ASSERT_TRUE(opened.log);
 
-  const std::string directory = expected.topic + "-0/";
+  const std::string directory = expected.topic + "-" + std::to_string(expected.partition) + "/";
   const LeaderEpoch epoch = last_epoch_in(kafkas.at(directory + "leader-epoch-checkpoint"));
   opened.log->begin_leader_epoch(epoch).value();
   expect_answers(*opened.log, expected);
@@ -359,6 +359,50 @@ TEST_P(RestartedByKafka, AnswersAndStopsAsKafkaDid) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kafka, RestartedByKafka, testing::ValuesIn(cases(is_restarted)), test_name);
+
+// Directories that one broker wrote from the first batch to the stop, with nothing removed or compacted.
+const std::vector<std::string> kWrittenInOneRun = {
+    "append-time",  "codec-gzip", "codec-lz4",   "codec-snappy", "codec-topic-zstd", "codec-zstd",        "consumer-offsets",
+    "idempotent",   "plain",      "rolled-size", "rolled-time",  "transaction-state", "transactions",
+    "compacted-before", "compacted-txn-before"};
+
+class WrittenInOneRun : public testing::TestWithParam<std::string> {};
+
+TEST_P(WrittenInOneRun, SameBatchesGiveTheSameFiles) {
+  const Expectations expected = read_expectations((kRoot / GetParam()).string()).value();
+  const Files kafkas = files_on_disk(kRoot / GetParam() / "data");
+  const std::string directory = expected.topic + "-" + std::to_string(expected.partition) + "/";
+  Opened opened({{"meta.properties", kafkas.at("meta.properties")}}, expected);
+  const std::string id = kafkas.at(directory + "partition.metadata").substr(std::string("version: 0\ntopic_id: ").size());
+  const auto log = opened.manager
+                       ->get_or_create({expected.topic, PartitionId{expected.partition}}, *Uuid::parse(id),
+                                       to_log_config(expected.topic_config))
+                       .value();
+  log->begin_leader_epoch(last_epoch_in(kafkas.at(directory + "leader-epoch-checkpoint"))).value();
+  for (const auto& [name, content] : kafkas) {
+    if (!name.starts_with(directory) || !name.ends_with(".log")) continue;
+    BytesView rest = as_bytes(content);
+    while (!rest.empty()) {
+      const record::EntryInfo entry = record::check_entry(rest).value();
+      ByteVector batch = to_vector(rest.first(static_cast<std::size_t>(entry.size.value)));
+      const auto origin = entry.header->is_control() || entry.header->base_sequence < 0
+                              ? storage::AppendOrigin::coordinator
+                              : storage::AppendOrigin::client;
+      const storage::AppendResult appended =
+          log->append_as_leader(batch, LeaderEpoch{entry.header->partition_leader_epoch}, origin);
+      ASSERT_EQ(appended.fault, storage::AppendFault::none);
+      ASSERT_EQ(appended.base_offset, entry.base_offset);
+      log->set_high_watermark(log->log_end_offset());
+      rest = rest.subspan(batch.size());
+    }
+  }
+  // Asked before its last record.
+  if (GetParam() != "plain") expect_answers(*log, expected);
+  opened.manager->shut_down(broker_epoch_in(kafkas)).value();
+  expect_same_files(files_in_memory(opened.fs), kafkas);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kafka, WrittenInOneRun, testing::ValuesIn(kWrittenInOneRun), test_name);
 
 TEST(KafkaDirectories, AreAllLookedAt) {
   EXPECT_EQ(cases(is_stopped_cleanly).size(), 39u);

@@ -55,6 +55,7 @@ std::optional<Expectations> read_expectations(const std::string& case_directory)
   const json::object root = json::parse(text.str()).as_object();
   Expectations expected;
   expected.topic = std::string(root.at("topic").as_string());
+  expected.partition = root.at("partition").to_number<std::int32_t>();
   expected.asked_at_ms = root.at("askedAtMs").to_number<std::int64_t>();
   for (const auto& [key, value] : root.at("topicConfig").as_object()) {
     expected.topic_config.emplace(std::string(key), std::string(value.as_string()));

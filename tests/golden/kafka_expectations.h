@@ -29,6 +29,7 @@ std::string to_runs(const std::vector<std::int64_t>& offsets);
 
 struct Expectations {
   std::string topic;
+  std::int32_t partition = 0;
   std::int64_t asked_at_ms = 0;
   std::map<std::string, std::string> topic_config;
   Answer earliest;
