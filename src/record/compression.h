@@ -16,6 +16,7 @@ namespace cordwood::record {
 struct CompressionSettings {
   Codec codec = Codec::none;
   std::optional<int> level;
+  bool operator==(const CompressionSettings&) const = default;
 };
 
 // Appends the compressed form of `plain` to `out`.
