@@ -106,11 +106,43 @@ class Writer:
 
 # ---------------------------------------------------------------------------------------------------- the header
 
+def nullable_structs(message):
+    """Structs that some field may hold or not, and what they are made of. They are declared outside of the message: a
+    nested struct with default values is not default constructible for std::optional until its message is complete."""
+    found = []
+
+    def add(struct):
+        for field in struct.fields:
+            if field.struct:
+                add(field.struct)
+        if struct not in found:
+            found.append(struct)
+
+    for struct in message.structs + [message.body]:
+        for field in struct.fields:
+            if field.struct and field.nullable and not field.array:
+                add(field.struct)
+    return found
+
+
+def parts_namespace(message):
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", message.struct_name).lower() + "_parts"
+
+
 def emit_struct(out, message, struct, nested):
+    outside = nullable_structs(message) if struct is message.body else []
+    if outside:
+        out.open(f"namespace {parts_namespace(message)}")
+        for inner in outside:
+            emit_struct(out, message, inner, [])
+        out.close(f"  // namespace {parts_namespace(message)}")
     out.open(f"struct {struct.name}")
     for inner in nested:
-        emit_struct(out, message, inner, [])
-        out.line()
+        if inner in outside:
+            out.line(f"using {inner.name} = {parts_namespace(message)}::{inner.name};")
+        else:
+            emit_struct(out, message, inner, [])
+            out.line()
     if struct is message.body:
         number = {"request": "kApiKey", "response": "kApiKey", "record": "kRecordId", "control": "kControlType",
                   "data": "kRecordId"}[message.kind]
@@ -565,13 +597,9 @@ def main():
     outputs = {}
     for (path, parsed), name in zip(files, headers):
         outputs[name] = header(path, parsed, options.namespace)
-    # Files go to the unit that is smallest so far, largest first, so that the units take equally long to compile.
-    size = {name: len(outputs[name]) for name in headers}
-    units = [[] for _ in range(options.units)]
-    for index in sorted(range(len(files)), key=lambda i: -size[headers[i]]):
-        min(units, key=lambda u: sum(size[headers[i]] for i in u)).append(index)
+    # Dealt out in turn: which unit a file is in does not depend on the others' contents.
+    units = [range(first, len(files), options.units) for first in range(options.units)]
     for number, indexes in enumerate(units):
-        indexes.sort()
         outputs[f"{options.prefix}/{options.name}s_{number}.cc"] = unit(
             [headers[i] for i in indexes], [m for i in indexes for m in files[i][1]], options.namespace)
     outputs[f"{options.prefix}/every_{options.name}.h"] = every_message(headers, messages, options.namespace)
