@@ -14,11 +14,16 @@ constexpr std::int16_t kKnownAttributes = 0x7f;
 
 const char* to_string(Codec codec) {
   switch (codec) {
-    case Codec::none: return "none";
-    case Codec::gzip: return "gzip";
-    case Codec::snappy: return "snappy";
-    case Codec::lz4: return "lz4";
-    case Codec::zstd: return "zstd";
+    case Codec::none:
+      return "none";
+    case Codec::gzip:
+      return "gzip";
+    case Codec::snappy:
+      return "snappy";
+    case Codec::lz4:
+      return "lz4";
+    case Codec::zstd:
+      return "zstd";
   }
   return "unknown";
 }
@@ -85,7 +90,9 @@ BatchHeader BatchView::header() const {
   return header;
 }
 
-std::uint32_t BatchView::computed_crc() const { return crc32c(bytes_.subspan(kAttributes)); }
+std::uint32_t BatchView::computed_crc() const {
+  return crc32c(bytes_.subspan(kAttributes));
+}
 
 Result<BatchHeader> read_header(BytesView bytes) {
   if (bytes.size() < kHeaderSize)
@@ -130,6 +137,8 @@ void set_max_timestamp(MutableBytesView batch, TimestampType type, TimestampMs m
   update_crc(batch);
 }
 
-void update_crc(MutableBytesView batch) { store_be<std::uint32_t>(batch, kCrc, crc32c(batch.subspan(kAttributes))); }
+void update_crc(MutableBytesView batch) {
+  store_be<std::uint32_t>(batch, kCrc, crc32c(batch.subspan(kAttributes)));
+}
 
 }  // namespace cordwood::record

@@ -15,21 +15,21 @@
 namespace cordwood::record {
 
 // Positions in the header, each computed from the one before.
-inline constexpr std::size_t kBaseOffset = 0;                                  // i64
-inline constexpr std::size_t kBatchLength = kBaseOffset + 8;                   // i32, bytes after this field
-inline constexpr std::size_t kPartitionLeaderEpoch = kBatchLength + 4;         // i32
-inline constexpr std::size_t kMagic = kPartitionLeaderEpoch + 4;               // i8, 2
-inline constexpr std::size_t kCrc = kMagic + 1;                                // u32, CRC-32C of kAttributes..end
-inline constexpr std::size_t kAttributes = kCrc + 4;                           // i16
-inline constexpr std::size_t kLastOffsetDelta = kAttributes + 2;               // i32
-inline constexpr std::size_t kBaseTimestamp = kLastOffsetDelta + 4;            // i64
-inline constexpr std::size_t kMaxTimestamp = kBaseTimestamp + 8;               // i64
-inline constexpr std::size_t kProducerId = kMaxTimestamp + 8;                  // i64
-inline constexpr std::size_t kProducerEpoch = kProducerId + 8;                 // i16
-inline constexpr std::size_t kBaseSequence = kProducerEpoch + 2;               // i32
-inline constexpr std::size_t kRecordCount = kBaseSequence + 4;                 // i32
+inline constexpr std::size_t kBaseOffset = 0;                           // i64
+inline constexpr std::size_t kBatchLength = kBaseOffset + 8;            // i32, bytes after this field
+inline constexpr std::size_t kPartitionLeaderEpoch = kBatchLength + 4;  // i32
+inline constexpr std::size_t kMagic = kPartitionLeaderEpoch + 4;        // i8, 2
+inline constexpr std::size_t kCrc = kMagic + 1;                         // u32, CRC-32C of kAttributes..end
+inline constexpr std::size_t kAttributes = kCrc + 4;                    // i16
+inline constexpr std::size_t kLastOffsetDelta = kAttributes + 2;        // i32
+inline constexpr std::size_t kBaseTimestamp = kLastOffsetDelta + 4;     // i64
+inline constexpr std::size_t kMaxTimestamp = kBaseTimestamp + 8;        // i64
+inline constexpr std::size_t kProducerId = kMaxTimestamp + 8;           // i64
+inline constexpr std::size_t kProducerEpoch = kProducerId + 8;          // i16
+inline constexpr std::size_t kBaseSequence = kProducerEpoch + 2;        // i32
+inline constexpr std::size_t kRecordCount = kBaseSequence + 4;          // i32
 inline constexpr std::size_t kHeaderSize = kRecordCount + 4;
-inline constexpr std::size_t kLogOverhead = kBatchLength + 4;                  // base offset and length
+inline constexpr std::size_t kLogOverhead = kBatchLength + 4;  // base offset and length
 static_assert(kAttributes == 21 && kHeaderSize == 61 && kLogOverhead == 12);
 
 // Bytes needed to know a batch's size and magic; a file walk stops when fewer are left (Kafka's rule).
@@ -40,7 +40,7 @@ inline constexpr std::int32_t kSmallestLength = 14;
 enum class Codec : std::uint8_t { none = 0, gzip = 1, snappy = 2, lz4 = 3, zstd = 4 };
 const char* to_string(Codec codec);
 std::optional<Codec> codec_from_name(std::string_view name);  // "none" or "uncompressed", "gzip", ...
-std::optional<Codec> codec_from_bits(std::uint8_t bits);       // absent for 5 and above
+std::optional<Codec> codec_from_bits(std::uint8_t bits);      // absent for 5 and above
 
 enum class TimestampType : std::uint8_t { create_time = 0, log_append_time = 1 };
 
@@ -70,12 +70,16 @@ struct BatchHeader {
   std::int32_t record_count = 0;
   bool operator==(const BatchHeader&) const = default;
 
-  ByteCount total_size() const { return {static_cast<std::int64_t>(batch_length) + static_cast<std::int64_t>(kLogOverhead)}; }
+  ByteCount total_size() const {
+    return {static_cast<std::int64_t>(batch_length) + static_cast<std::int64_t>(kLogOverhead)};
+  }
   Offset last_offset() const { return {add_wrapping(base_offset.value, last_offset_delta)}; }
   Offset next_offset() const { return {add_wrapping(last_offset().value, 1)}; }
   // 5 to 7 are no codec: the raw bits 0-2.
   std::uint8_t codec_bits() const { return static_cast<std::uint8_t>(attributes & 7); }
-  TimestampType timestamp_type() const { return (attributes & 8) != 0 ? TimestampType::log_append_time : TimestampType::create_time; }
+  TimestampType timestamp_type() const {
+    return (attributes & 8) != 0 ? TimestampType::log_append_time : TimestampType::create_time;
+  }
   bool is_transactional() const { return (attributes & 0x10) != 0; }
   bool is_control() const { return (attributes & 0x20) != 0; }
   bool has_delete_horizon() const { return (attributes & 0x40) != 0; }
@@ -120,8 +124,8 @@ class BatchView {
 // The 61 bytes of a header. Errors: corrupt when `bytes` are fewer than 61.
 Result<BatchHeader> read_header(BytesView bytes);
 
-// Writes all 61 bytes over the front of `batch`, whose records are in place: the length is that of `batch`, the magic 2,
-// the CRC computed; those three fields of `header` are not looked at.
+// Writes all 61 bytes over the front of `batch`, whose records are in place: the length is that of `batch`, the magic
+// 2, the CRC computed; those three fields of `header` are not looked at.
 void write_header(MutableBytesView batch, const BatchHeader& header);
 
 // What an append rewrites in place: baseOffset = last_offset - lastOffsetDelta, and the leader epoch.

@@ -48,8 +48,8 @@ TEST(BatchHeader, ReadsWhatTheAttributesSay) {
 }
 
 TEST(BatchHeader, IsTheSameWhenWrittenBack) {
-  for (const char* name : {"two_plain", "two_plain_stored", "commit_marker", "emptied_by_cleaner", "tombstone_with_horizon",
-                           "three_gzip", "three_snappy", "three_lz4", "three_zstd"}) {
+  for (const char* name : {"two_plain", "two_plain_stored", "commit_marker", "emptied_by_cleaner",
+                           "tombstone_with_horizon", "three_gzip", "three_snappy", "three_lz4", "three_zstd"}) {
     ByteVector bytes = golden(name);
     ByteVector rewritten = bytes;
     std::fill_n(rewritten.begin(), kHeaderSize, std::byte{0xaa});
@@ -69,8 +69,13 @@ TEST(BatchHeader, OffsetsAtTheEdgeWrapInsteadOfOverflowing) {
 TEST(Sequence, WrapsFromTheLargestToZero) {
   struct {
     std::int32_t from, delta, sum;
-  } cases[] = {{0, 0, 0}, {0, 5, 5}, {INT32_MAX, 0, INT32_MAX}, {INT32_MAX, 1, 0}, {INT32_MAX - 1, 3, 1},
-               {10, INT32_MAX, 9}, {INT32_MAX, INT32_MAX, INT32_MAX - 1}};
+  } cases[] = {{0, 0, 0},
+               {0, 5, 5},
+               {INT32_MAX, 0, INT32_MAX},
+               {INT32_MAX, 1, 0},
+               {INT32_MAX - 1, 3, 1},
+               {10, INT32_MAX, 9},
+               {INT32_MAX, INT32_MAX, INT32_MAX - 1}};
   for (auto c : cases) {
     EXPECT_EQ(add_sequence(c.from, c.delta), c.sum) << c.from << " + " << c.delta;
     EXPECT_EQ(subtract_sequence(c.sum, c.delta), c.from) << c.sum << " - " << c.delta;
@@ -146,7 +151,8 @@ TEST(Append, PatchesOffsetAndEpochWithoutTouchingTheCrc) {
 }
 
 TEST(SetMaxTimestamp, LeavesABatchAloneThatAlreadyHasIt) {
-  ByteVector bytes = altered(golden("two_plain"), [](ByteVector& b) { store_be<std::int16_t>(b, kAttributes, 0x7f00); });
+  ByteVector bytes =
+      altered(golden("two_plain"), [](ByteVector& b) { store_be<std::int16_t>(b, kAttributes, 0x7f00); });
   ByteVector before = bytes;
   set_max_timestamp(bytes, TimestampType::create_time, TimestampMs{kSomeTime.value + 5});
   EXPECT_EQ(to_hex(bytes), to_hex(before));

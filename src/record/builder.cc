@@ -43,8 +43,8 @@ void BatchBuilder::add_at(std::int32_t offset_delta, TimestampMs timestamp, std:
   CHECK(timestamp >= kNoTimestamp, "timestamp {}", timestamp);
   if (count_ == 0) base_timestamp_ = options_.delete_horizon.value_or(timestamp);
   const std::int64_t timestamp_delta = (timestamp - base_timestamp_).value;
-  std::size_t body = 1 + varlong_size(timestamp_delta) + varint_size(offset_delta) + sized_field(key) + sized_field(value) +
-                     varint_size(static_cast<std::int32_t>(headers.size()));
+  std::size_t body = 1 + varlong_size(timestamp_delta) + varint_size(offset_delta) + sized_field(key) +
+                     sized_field(value) + varint_size(static_cast<std::int32_t>(headers.size()));
   for (const HeaderToWrite& header : headers) body += sized_field(as_bytes(header.key)) + sized_field(header.value);
 
   // The header's place is kept from the start, so that an uncompressed batch needs no second buffer.
@@ -83,7 +83,8 @@ ByteVector BatchBuilder::build() {
   if (options_.control) header.attributes |= kControlBit;
   if (options_.delete_horizon) header.attributes |= kDeleteHorizonBit;
   header.last_offset_delta = options_.last_offset_delta.value_or(last_delta_);
-  CHECK(header.last_offset_delta >= last_delta_, "last offset delta {} below {}", header.last_offset_delta, last_delta_);
+  CHECK(header.last_offset_delta >= last_delta_, "last offset delta {} below {}", header.last_offset_delta,
+        last_delta_);
   header.base_timestamp = base_timestamp_;
   header.max_timestamp = max_timestamp_;
   if (options_.timestamp_type == TimestampType::log_append_time && options_.log_append_time)
@@ -99,7 +100,8 @@ ByteVector BatchBuilder::build() {
 ByteVector make_empty_batch(const BatchHeader& original) {
   ByteVector batch(kHeaderSize);
   BatchHeader header = original;
-  header.attributes = static_cast<std::int16_t>(original.attributes & (kAppendTimeBit | kTransactionalBit | kControlBit));
+  header.attributes =
+      static_cast<std::int16_t>(original.attributes & (kAppendTimeBit | kTransactionalBit | kControlBit));
   header.base_timestamp = kNoTimestamp;
   header.record_count = 0;
   write_header(batch, header);

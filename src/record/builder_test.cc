@@ -8,7 +8,9 @@
 namespace cordwood::record {
 namespace {
 
-std::optional<BytesView> text(std::string_view text) { return as_bytes(text); }
+std::optional<BytesView> text(std::string_view text) {
+  return as_bytes(text);
+}
 
 TEST(Builder, WritesWhatKafkaWrites) {
   BatchBuilder builder({});
@@ -133,7 +135,8 @@ TEST(BuilderProperty, WhatIsBuiltReadsBack) {
       delta += chance(80) ? 1 : 1 + static_cast<std::int32_t>(random.below(1000));
       OwnedRecord record;
       record.offset = options.base_offset + OffsetDelta{delta};
-      record.timestamp = chance(10) ? kNoTimestamp : TimestampMs{static_cast<std::int64_t>(random.next() >> (1 + random.below(40)))};
+      record.timestamp =
+          chance(10) ? kNoTimestamp : TimestampMs{static_cast<std::int64_t>(random.next() >> (1 + random.below(40)))};
       record.key = some_text();
       record.value = some_text();
       for (std::uint64_t h = random.below(chance(30) ? 4 : 1); h > 0; --h)

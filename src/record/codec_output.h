@@ -14,7 +14,8 @@ namespace cordwood::record {
 // written. One byte more than the cap is offered, so that exceeding it can be told from just reaching it.
 class CodecOutput {
  public:
-  CodecOutput(ByteVector& out, std::size_t at_most) : out_(out), start_(out.size()), at_(out.size()), at_most_(at_most) {}
+  CodecOutput(ByteVector& out, std::size_t at_most)
+      : out_(out), start_(out.size()), at_(out.size()), at_most_(at_most) {}
   ~CodecOutput() { finish(); }
   CodecOutput(const CodecOutput&) = delete;
   CodecOutput& operator=(const CodecOutput&) = delete;

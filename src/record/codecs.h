@@ -1,9 +1,9 @@
 // record/codecs.h — the codecs behind compression.h, one pair of functions each. Internal to record/.
 //
-// Every compress_x appends to `out`. Every decompress_x appends to `out` until the input ends or `at_most` bytes would be
-// exceeded; on error what it had inflated so far stays appended. decompress() takes it away again; validation looks at
-// it, to find what Kafka's streaming reader would have found first.
-// Threads: safe for all; contexts are per thread and hold no state between calls.
+// Every compress_x appends to `out`. Every decompress_x appends to `out` until the input ends or `at_most` bytes would
+// be exceeded; on error what it had inflated so far stays appended. decompress() takes it away again; validation looks
+// at it, to find what Kafka's streaming reader would have found first. Threads: safe for all; contexts are per thread
+// and hold no state between calls.
 #pragma once
 
 #include <cstdint>

@@ -7,14 +7,22 @@ namespace cordwood::record {
 
 const char* to_string(ControlType type) {
   switch (type) {
-    case ControlType::abort: return "ABORT";
-    case ControlType::commit: return "COMMIT";
-    case ControlType::leader_change: return "LEADER_CHANGE";
-    case ControlType::snapshot_header: return "SNAPSHOT_HEADER";
-    case ControlType::snapshot_footer: return "SNAPSHOT_FOOTER";
-    case ControlType::kraft_version: return "KRAFT_VERSION";
-    case ControlType::kraft_voters: return "KRAFT_VOTERS";
-    case ControlType::unknown: return "UNKNOWN";
+    case ControlType::abort:
+      return "ABORT";
+    case ControlType::commit:
+      return "COMMIT";
+    case ControlType::leader_change:
+      return "LEADER_CHANGE";
+    case ControlType::snapshot_header:
+      return "SNAPSHOT_HEADER";
+    case ControlType::snapshot_footer:
+      return "SNAPSHOT_FOOTER";
+    case ControlType::kraft_version:
+      return "KRAFT_VERSION";
+    case ControlType::kraft_voters:
+      return "KRAFT_VOTERS";
+    case ControlType::unknown:
+      return "UNKNOWN";
   }
   return "UNKNOWN";
 }

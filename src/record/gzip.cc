@@ -13,14 +13,18 @@
 namespace cordwood::record {
 namespace {
 
-constexpr int kRawDeflate = -15;        // window bits: no header or trailer of zlib's own
+constexpr int kRawDeflate = -15;  // window bits: no header or trailer of zlib's own
 constexpr int kMemoryLevel = 8;
 constexpr std::array<unsigned char, 10> kMemberHeader = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
 constexpr std::size_t kTrailerSize = 8;
 
 // zlib's signatures predate const and std::byte.
-Bytef* zlib_in(const std::byte* bytes) { return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes)); }
-Bytef* zlib_out(std::byte* bytes) { return reinterpret_cast<Bytef*>(bytes); }
+Bytef* zlib_in(const std::byte* bytes) {
+  return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes));
+}
+Bytef* zlib_out(std::byte* bytes) {
+  return reinterpret_cast<Bytef*>(bytes);
+}
 
 void append_le32(ByteVector& out, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
@@ -29,7 +33,8 @@ void append_le32(ByteVector& out, std::uint32_t value) {
 class Deflater {
  public:
   Deflater() {
-    CHECK(deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kRawDeflate, kMemoryLevel, Z_DEFAULT_STRATEGY) == Z_OK,
+    CHECK(deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kRawDeflate, kMemoryLevel, Z_DEFAULT_STRATEGY) ==
+              Z_OK,
           "deflateInit2");
   }
   ~Deflater() { deflateEnd(&stream_); }
@@ -42,7 +47,8 @@ class Deflater {
       CHECK(deflateParams(&stream_, level, Z_DEFAULT_STRATEGY) == Z_OK, "gzip level {}", level);
       level_ = level;
     }
-    // zlib counts its input and output in 32 bits; a batch is below 2^31, and its bound is too for all but the last MiB.
+    // zlib counts its input and output in 32 bits; a batch is below 2^31, and its bound is too for all but the last
+    // MiB.
     std::size_t bound = deflateBound(&stream_, static_cast<uLong>(plain.size()));
     std::size_t start = out.size();
     out.resize(start + bound);
@@ -59,8 +65,12 @@ class Deflater {
   int level_ = Z_DEFAULT_COMPRESSION;
 };
 
-std::uint16_t load_le16(BytesView bytes, std::size_t at) { return __builtin_bswap16(load_be<std::uint16_t>(bytes, at)); }
-std::uint32_t load_le32(BytesView bytes, std::size_t at) { return __builtin_bswap32(load_be<std::uint32_t>(bytes, at)); }
+std::uint16_t load_le16(BytesView bytes, std::size_t at) {
+  return __builtin_bswap16(load_be<std::uint16_t>(bytes, at));
+}
+std::uint32_t load_le32(BytesView bytes, std::size_t at) {
+  return __builtin_bswap32(load_be<std::uint32_t>(bytes, at));
+}
 
 // The size of the member header at the start of `bytes`. Reserved flags are not looked at, as Java does not.
 Result<std::size_t> member_header_size(BytesView bytes) {
@@ -123,7 +133,8 @@ class Inflater {
     input = input.last(stream_.avail_in);
     if (input.size() < kTrailerSize) return Error{Errc::corrupt, "gzip: the data ends inside the trailer"};
     BytesView inflated = output.since(before);
-    if (load_le32(input, 0) != crc32_ieee(inflated)) return Error{Errc::corrupt, "gzip: the data does not match its checksum"};
+    if (load_le32(input, 0) != crc32_ieee(inflated))
+      return Error{Errc::corrupt, "gzip: the data does not match its checksum"};
     if (load_le32(input, 4) != static_cast<std::uint32_t>(inflated.size()))
       return Error{Errc::corrupt, "gzip: the data does not match its size"};
     input = input.subspan(kTrailerSize);

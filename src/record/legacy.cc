@@ -43,7 +43,8 @@ Result<std::vector<InnerMessage>> read_inner(const LegacyMessage& wrapper, Bytes
     if (size > plain.size()) break;
     LegacyMessage message = TRY(parse_legacy(plain.first(size)));
     if (message.magic != wrapper.magic)
-      return Error{Errc::corrupt, fmt::format("a message of magic {} inside one of magic {}", message.magic, wrapper.magic)};
+      return Error{Errc::corrupt,
+                   fmt::format("a message of magic {} inside one of magic {}", message.magic, wrapper.magic)};
     if (message.codec_bits() != 0) return Error{Errc::corrupt, "an inner message is itself compressed"};
     inner.push_back({message.offset.value, message});
     plain = plain.subspan(size);
@@ -63,7 +64,8 @@ Result<LegacyMessage> parse_legacy_header(BytesView entry) {
     return Error{Errc::unsupported, fmt::format("magic {} is no old message format", message.magic)};
   auto length = load_be<std::int32_t>(entry, kBatchLength);
   std::int32_t smallest = message.magic == 0 ? kSmallestLegacyLengthV0 : kSmallestLegacyLengthV1;
-  if (length < smallest) return Error{Errc::corrupt, fmt::format("a message of length {}, at least {}", length, smallest)};
+  if (length < smallest)
+    return Error{Errc::corrupt, fmt::format("a message of length {}, at least {}", length, smallest)};
   if (static_cast<std::size_t>(length) > entry.size() - kLogOverhead)
     return Error{Errc::corrupt, fmt::format("a message of length {}, {} bytes are there", length, entry.size())};
   entry = entry.first(static_cast<std::size_t>(length) + kLogOverhead);
@@ -109,7 +111,8 @@ Result<void> for_each_legacy_record(BytesView entry, const std::function<Walk(co
   for (const InnerMessage& message : inner) {
     LegacyRecord record;
     record.offset = {add_wrapping(base, message.relative_offset)};
-    record.timestamp = outer.timestamp_type() == TimestampType::log_append_time ? outer.timestamp : message.message.timestamp;
+    record.timestamp =
+        outer.timestamp_type() == TimestampType::log_append_time ? outer.timestamp : message.message.timestamp;
     record.key = message.message.key;
     record.value = message.message.value;
     if (visit(record) == Walk::stop) return {};
@@ -119,10 +122,13 @@ Result<void> for_each_legacy_record(BytesView entry, const std::function<Walk(co
 
 Result<Offset> legacy_base_offset(BytesView entry, const DecompressionLimits& limits) {
   Offset first{0};
-  TRY(for_each_legacy_record(entry, [&](const LegacyRecord& record) {
-    first = record.offset;
-    return Walk::stop;
-  }, limits));
+  TRY(for_each_legacy_record(
+      entry,
+      [&](const LegacyRecord& record) {
+        first = record.offset;
+        return Walk::stop;
+      },
+      limits));
   return first;
 }
 

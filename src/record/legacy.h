@@ -15,10 +15,10 @@
 namespace cordwood::record {
 
 // Positions in a message; key and value follow as i32 length (-1 is null) and bytes.
-inline constexpr std::size_t kLegacyCrc = kMagic - 4;                      // u32, CRC-32 of kMagic..end
-inline constexpr std::size_t kLegacyAttributes = kMagic + 1;               // bits 0-2 codec, bit 3 timestamp type (v1)
-inline constexpr std::size_t kLegacyTimestamp = kLegacyAttributes + 1;     // i64, v1 only
-inline constexpr std::size_t kLegacyBodyV0 = kLegacyAttributes + 1;        // key length
+inline constexpr std::size_t kLegacyCrc = kMagic - 4;                   // u32, CRC-32 of kMagic..end
+inline constexpr std::size_t kLegacyAttributes = kMagic + 1;            // bits 0-2 codec, bit 3 timestamp type (v1)
+inline constexpr std::size_t kLegacyTimestamp = kLegacyAttributes + 1;  // i64, v1 only
+inline constexpr std::size_t kLegacyBodyV0 = kLegacyAttributes + 1;     // key length
 inline constexpr std::size_t kLegacyBodyV1 = kLegacyTimestamp + 8;
 inline constexpr std::int32_t kSmallestLegacyLengthV0 = 14;
 inline constexpr std::int32_t kSmallestLegacyLengthV1 = 22;

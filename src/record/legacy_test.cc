@@ -46,8 +46,8 @@ std::string records_of(BytesView entry, const DecompressionLimits& limits = {}) 
   Result<void> walked = for_each_legacy_record(
       entry,
       [&](const LegacyRecord& record) {
-        seen += fmt::format("{}{}@{} {}={}", seen.empty() ? "" : ", ", record.offset, record.timestamp, shown(record.key),
-                            shown(record.value));
+        seen += fmt::format("{}{}@{} {}={}", seen.empty() ? "" : ", ", record.offset, record.timestamp,
+                            shown(record.key), shown(record.value));
         return Walk::go_on;
       },
       limits);
@@ -104,12 +104,14 @@ TEST(Legacy, OffsetsInsideAWrapper) {
     ByteVector entry;
     const char* records;
   } cases[] = {
-      {"v1 are relative to the last", wrapper(1, 12, 0, 102, {v1(0), v1(1), v1(2)}), "10@100 k=null, 11@101 k=null, 12@102 k=null"},
+      {"v1 are relative to the last", wrapper(1, 12, 0, 102, {v1(0), v1(1), v1(2)}),
+       "10@100 k=null, 11@101 k=null, 12@102 k=null"},
       {"v1 with gaps", wrapper(1, 15, 0, 105, {v1(0), v1(5)}), "10@100 k=null, 15@105 k=null"},
       {"a v1 wrapper at 0 has base 0", wrapper(1, 0, 0, 102, {v1(0), v1(2)}), "0@100 k=null, 2@102 k=null"},
       {"v0 are absolute", wrapper(0, 12, 0, 0, {v0(7), v0(12)}), "7@-1 k=null, 12@-1 k=null"},
       {"log append time is the wrapper's", wrapper(1, 11, 8, 555, {v1(0), v1(1)}), "10@555 k=null, 11@555 k=null"},
-      {"v1 below its last", wrapper(1, 1, 0, 102, {v1(0), v1(2)}), "corrupt: wrapper offset 1 below its last inner offset 2"},
+      {"v1 below its last", wrapper(1, 1, 0, 102, {v1(0), v1(2)}),
+       "corrupt: wrapper offset 1 below its last inner offset 2"},
   };
   for (const auto& c : cases) EXPECT_EQ(records_of(c.entry), c.records) << c.name;
 }
@@ -132,7 +134,8 @@ TEST(Legacy, WrappersThatCannotBe) {
       {"only half a message", wrapper(1, 0, 0, 5, {cut}), "corrupt: a compressed message holds no messages"},
       {"v0 in v1", wrapper(1, 0, 0, 5, {v0}), "corrupt: a message of magic 0 inside one of magic 1"},
       {"v1 in v0", wrapper(0, 0, 0, 0, {v1}), "corrupt: a message of magic 1 inside one of magic 0"},
-      {"compressed twice", wrapper(1, 0, 0, 5, {wrapper(1, 0, 0, 5, {v1})}), "corrupt: an inner message is itself compressed"},
+      {"compressed twice", wrapper(1, 0, 0, 5, {wrapper(1, 0, 0, 5, {v1})}),
+       "corrupt: an inner message is itself compressed"},
       {"an inner length below 14", wrapper(1, 0, 0, 5, {short_length}), "corrupt: an inner message of length 13"},
       {"zstd", wrapper(1, 0, 0, 5, {v1}, Codec::zstd), "corrupt: zstd in a message of an old format"},
       {"codec 5", message(1, 0, 5, 5, std::nullopt, as_bytes("x")), "unsupported: compression id 5 is no codec"},
@@ -180,7 +183,8 @@ TEST(Legacy, SmallestLengths) {
     EXPECT_EQ(load_be<std::int32_t>(bytes, kBatchLength), smallest);
     EXPECT_TRUE(parse_legacy(bytes).has_value());
     store_be<std::int32_t>(bytes, kBatchLength, smallest - 1);
-    EXPECT_EQ(parse_legacy(bytes).error().what, fmt::format("a message of length {}, at least {}", smallest - 1, smallest));
+    EXPECT_EQ(parse_legacy(bytes).error().what,
+              fmt::format("a message of length {}, at least {}", smallest - 1, smallest));
   }
 }
 

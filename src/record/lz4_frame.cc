@@ -1,6 +1,6 @@
-// LZ4 frames exactly as Kafka writes them: independent blocks of 64 KiB, no checksums but the header's, no content size.
-// liblz4's own frame functions would decide some of this differently (block size, incompressible blocks, what follows
-// the end mark), so that the frame is laid out here and only blocks go to the library.
+// LZ4 frames exactly as Kafka writes them: independent blocks of 64 KiB, no checksums but the header's, no content
+// size. liblz4's own frame functions would decide some of this differently (block size, incompressible blocks, what
+// follows the end mark), so that the frame is laid out here and only blocks go to the library.
 #include <lz4.h>
 #include <lz4hc.h>
 
@@ -13,22 +13,30 @@ namespace cordwood::record {
 namespace {
 
 constexpr std::uint32_t kFrameMagic = 0x184d2204;
-constexpr std::uint8_t kFlags = 0x60;             // version 01, independent blocks
-constexpr std::uint8_t kBlockDescriptor = 0x40;   // 64 KiB
+constexpr std::uint8_t kFlags = 0x60;            // version 01, independent blocks
+constexpr std::uint8_t kBlockDescriptor = 0x40;  // 64 KiB
 constexpr std::size_t kBlockSize = 64 * 1024;
 constexpr std::uint32_t kStoredBit = 0x80000000;  // of a block's size: the block is not compressed
 constexpr int kFastLevel = 9;
 
-std::uint32_t load_le32(BytesView bytes, std::size_t at) { return __builtin_bswap32(load_be<std::uint32_t>(bytes, at)); }
+std::uint32_t load_le32(BytesView bytes, std::size_t at) {
+  return __builtin_bswap32(load_be<std::uint32_t>(bytes, at));
+}
 void append_le32(ByteVector& out, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
 }
 
-const char* chars(const std::byte* bytes) { return reinterpret_cast<const char*>(bytes); }
-char* chars(std::byte* bytes) { return reinterpret_cast<char*>(bytes); }
+const char* chars(const std::byte* bytes) {
+  return reinterpret_cast<const char*>(bytes);
+}
+char* chars(std::byte* bytes) {
+  return reinterpret_cast<char*>(bytes);
+}
 
 // The second byte of the hash of everything between the magic and the checksum itself.
-std::uint8_t header_checksum(BytesView descriptor) { return static_cast<std::uint8_t>(xxhash32(descriptor) >> 8); }
+std::uint8_t header_checksum(BytesView descriptor) {
+  return static_cast<std::uint8_t>(xxhash32(descriptor) >> 8);
+}
 
 struct LZ4StreamDeleter {
   void operator()(LZ4_stream_t* stream) const { LZ4_freeStream(stream); }
@@ -72,8 +80,8 @@ Result<FrameHeader> read_frame_header(BytesView bytes, Lz4HeaderChecksum checksu
   header.content_checksum = (flags & 0x04) != 0;
   std::size_t checksum_at = kDescriptorAt + 1 + ((flags & 0x08) != 0 ? 8 : 0);
   if (bytes.size() <= checksum_at) return Error{Errc::corrupt, "lz4: the data ends inside the frame header"};
-  if (checksum == Lz4HeaderChecksum::required &&
-      header_checksum(bytes.subspan(kFlagsAt, checksum_at - kFlagsAt)) != std::to_integer<std::uint8_t>(bytes[checksum_at]))
+  if (checksum == Lz4HeaderChecksum::required && header_checksum(bytes.subspan(kFlagsAt, checksum_at - kFlagsAt)) !=
+                                                     std::to_integer<std::uint8_t>(bytes[checksum_at]))
     return Error{Errc::corrupt, "lz4: the frame header does not match its checksum"};
   header.size = checksum_at + 1;
   return header;
@@ -142,7 +150,8 @@ Result<void> decompress_lz4(BytesView compressed, std::size_t at_most, ByteVecto
     compressed = compressed.subspan(size);
     if (header.block_checksum) {
       if (compressed.size() < 4) return Error{Errc::corrupt, "lz4: the data ends inside a block checksum"};
-      if (load_le32(compressed, 0) != xxhash32(block)) return Error{Errc::corrupt, "lz4: a block does not match its checksum"};
+      if (load_le32(compressed, 0) != xxhash32(block))
+        return Error{Errc::corrupt, "lz4: a block does not match its checksum"};
       compressed = compressed.subspan(4);
     }
     if ((tag & kStoredBit) != 0) {
@@ -150,12 +159,14 @@ Result<void> decompress_lz4(BytesView compressed, std::size_t at_most, ByteVecto
     } else {
       MutableBytesView room = output.room(std::min(header.largest_block, std::max<std::size_t>(size * 4, kBlockSize)));
       std::size_t offered = std::min(room.size(), header.largest_block);
-      int inflated = LZ4_decompress_safe(chars(block.data()), chars(room.data()), static_cast<int>(size), static_cast<int>(offered));
+      int inflated = LZ4_decompress_safe(chars(block.data()), chars(room.data()), static_cast<int>(size),
+                                         static_cast<int>(offered));
       if (inflated < 0 && offered < header.largest_block) {
         // Either damaged or larger than the room offered: decide with all the room that a block may take.
         room = output.room(header.largest_block);
         offered = std::min(room.size(), header.largest_block);
-        inflated = LZ4_decompress_safe(chars(block.data()), chars(room.data()), static_cast<int>(size), static_cast<int>(offered));
+        inflated = LZ4_decompress_safe(chars(block.data()), chars(room.data()), static_cast<int>(size),
+                                       static_cast<int>(offered));
         if (inflated < 0 && offered < header.largest_block) {
           output.advance(room.size());
           return output.limit_error();
@@ -167,7 +178,8 @@ Result<void> decompress_lz4(BytesView compressed, std::size_t at_most, ByteVecto
     if (output.exceeded()) return output.limit_error();
   }
   // What follows the end mark (a content checksum, another frame) is not looked at, as Kafka does not.
-  if (header.content_checksum && compressed.size() < 4) return Error{Errc::corrupt, "lz4: the data ends inside the content checksum"};
+  if (header.content_checksum && compressed.size() < 4)
+    return Error{Errc::corrupt, "lz4: the data ends inside the content checksum"};
   return {};
 }
 

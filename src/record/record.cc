@@ -14,7 +14,9 @@ ByteVector& spare_bytes() {
 
 }  // namespace
 
-ScratchBuffer::ScratchBuffer() : bytes_(std::exchange(spare_bytes(), {})) { bytes_.clear(); }
+ScratchBuffer::ScratchBuffer() : bytes_(std::exchange(spare_bytes(), {})) {
+  bytes_.clear();
+}
 
 ScratchBuffer::~ScratchBuffer() {
   ByteVector& spare = spare_bytes();
@@ -23,16 +25,26 @@ ScratchBuffer::~ScratchBuffer() {
 
 const char* to_string(StructureFault fault) {
   switch (fault) {
-    case StructureFault::none: return "no fault";
-    case StructureFault::premature_end: return "the records end before the declared count, or inside one";
-    case StructureFault::left_over: return "bytes are left after the declared count of records";
-    case StructureFault::bad_length: return "the record's length does not match its fields";
-    case StructureFault::bad_varint: return "a variable-length number is too long";
-    case StructureFault::bad_field: return "a field reaches beyond the record";
-    case StructureFault::bad_header_count: return "the header count is negative or too large";
-    case StructureFault::null_header_key: return "a header key is null";
-    case StructureFault::record_too_large: return "the decompressed record is larger than allowed";
-    case StructureFault::stopped: return "stopped by the visitor";
+    case StructureFault::none:
+      return "no fault";
+    case StructureFault::premature_end:
+      return "the records end before the declared count, or inside one";
+    case StructureFault::left_over:
+      return "bytes are left after the declared count of records";
+    case StructureFault::bad_length:
+      return "the record's length does not match its fields";
+    case StructureFault::bad_varint:
+      return "a variable-length number is too long";
+    case StructureFault::bad_field:
+      return "a field reaches beyond the record";
+    case StructureFault::bad_header_count:
+      return "the header count is negative or too large";
+    case StructureFault::null_header_key:
+      return "a header key is null";
+    case StructureFault::record_too_large:
+      return "the decompressed record is larger than allowed";
+    case StructureFault::stopped:
+      return "stopped by the visitor";
   }
   return "unknown fault";
 }

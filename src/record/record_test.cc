@@ -36,17 +36,23 @@ TEST(Record, ReadsATombstoneWithAHorizonAtItsOwnTime) {
 TEST(Record, ReadsWhatKafkaCompressed) {
   std::vector<OwnedRecord> expected;
   for (int i = 0; i < 3; ++i)
-    expected.push_back({Offset{i}, TimestampMs{kSomeTime.value + i}, fmt::format("key-{}", i),
-                        fmt::format("the same words, again and again, and again, number {}", i), {}});
+    expected.push_back({Offset{i},
+                        TimestampMs{kSomeTime.value + i},
+                        fmt::format("key-{}", i),
+                        fmt::format("the same words, again and again, and again, number {}", i),
+                        {}});
   expected[1].headers.emplace_back("h", std::nullopt);
   for (const char* name : {"three_gzip", "three_snappy", "three_lz4", "three_zstd"})
     EXPECT_EQ(read_records(golden(name)), expected) << name;
 }
 
-TEST(Record, AnEmptiedBatchHasNoRecords) { EXPECT_TRUE(read_records(golden("emptied_by_cleaner")).empty()); }
+TEST(Record, AnEmptiedBatchHasNoRecords) {
+  EXPECT_TRUE(read_records(golden("emptied_by_cleaner")).empty());
+}
 
 TEST(Record, AnEmptyBatchIsReadWithoutLookingAtItsCodec) {
-  ByteVector batch = altered(golden("emptied_by_cleaner"), [](ByteVector& b) { store_be<std::int16_t>(b, kAttributes, 4); });
+  ByteVector batch =
+      altered(golden("emptied_by_cleaner"), [](ByteVector& b) { store_be<std::int16_t>(b, kAttributes, 4); });
   EXPECT_TRUE(read_records(batch).empty());
 }
 
@@ -86,23 +92,36 @@ TEST(Record, MalformedRecordsAreNamed) {
     const char* fault;
   } cases[] = {
       {"no bytes at all", 1, "", "record 0 of the batch: the records end before the declared count, or inside one"},
-      {"one record of two", 2, "0c 00 00 00 01 01 00", "record 1 of the batch: the records end before the declared count, or inside one"},
-      {"two records of one", 1, "0c 00 00 00 01 01 00 0c 00 00 02 01 01 00", "record 1 of the batch: bytes are left after the declared count of records"},
-      {"length beyond the batch", 1, "0e 00 00 00 01 01 00", "record 0 of the batch: the records end before the declared count, or inside one"},
+      {"one record of two", 2, "0c 00 00 00 01 01 00",
+       "record 1 of the batch: the records end before the declared count, or inside one"},
+      {"two records of one", 1, "0c 00 00 00 01 01 00 0c 00 00 02 01 01 00",
+       "record 1 of the batch: bytes are left after the declared count of records"},
+      {"length beyond the batch", 1, "0e 00 00 00 01 01 00",
+       "record 0 of the batch: the records end before the declared count, or inside one"},
       {"length cut off", 1, "8c", "record 0 of the batch: the records end before the declared count, or inside one"},
-      {"length shorter than the fields", 1, "0a 00 00 00 01 01 00", "record 0 of the batch: a field reaches beyond the record"},
-      {"length longer than the fields", 1, "0e 00 00 00 01 01 00 00", "record 0 of the batch: the record's length does not match its fields"},
-      {"negative length", 1, "01 00 00 00 01 01 00", "record 0 of the batch: the record's length does not match its fields"},
+      {"length shorter than the fields", 1, "0a 00 00 00 01 01 00",
+       "record 0 of the batch: a field reaches beyond the record"},
+      {"length longer than the fields", 1, "0e 00 00 00 01 01 00 00",
+       "record 0 of the batch: the record's length does not match its fields"},
+      {"negative length", 1, "01 00 00 00 01 01 00",
+       "record 0 of the batch: the record's length does not match its fields"},
       {"length 0", 1, "00", "record 0 of the batch: a field reaches beyond the record"},
-      {"length of six bytes", 1, "8c 80 80 80 80 00 00 00 00 01 01 00", "record 0 of the batch: a variable-length number is too long"},
-      {"timestamp delta of eleven bytes", 1, "20 00 80 80 80 80 80 80 80 80 80 80 00 00 01 01 00", "record 0 of the batch: a variable-length number is too long"},
+      {"length of six bytes", 1, "8c 80 80 80 80 00 00 00 00 01 01 00",
+       "record 0 of the batch: a variable-length number is too long"},
+      {"timestamp delta of eleven bytes", 1, "20 00 80 80 80 80 80 80 80 80 80 80 00 00 01 01 00",
+       "record 0 of the batch: a variable-length number is too long"},
       {"key beyond the record", 1, "0c 00 00 00 08 01 00", "record 0 of the batch: a field reaches beyond the record"},
-      {"value beyond the record", 1, "0c 00 00 00 01 08 00", "record 0 of the batch: a field reaches beyond the record"},
-      {"negative header count", 1, "0c 00 00 00 01 01 01", "record 0 of the batch: the header count is negative or too large"},
-      {"too many headers", 1, "0c 00 00 00 01 01 02", "record 0 of the batch: the header count is negative or too large"},
+      {"value beyond the record", 1, "0c 00 00 00 01 08 00",
+       "record 0 of the batch: a field reaches beyond the record"},
+      {"negative header count", 1, "0c 00 00 00 01 01 01",
+       "record 0 of the batch: the header count is negative or too large"},
+      {"too many headers", 1, "0c 00 00 00 01 01 02",
+       "record 0 of the batch: the header count is negative or too large"},
       {"null header key", 1, "10 00 00 00 01 01 02 01 01", "record 0 of the batch: a header key is null"},
-      {"header key beyond the record", 1, "10 00 00 00 01 01 02 08 01", "record 0 of the batch: a field reaches beyond the record"},
-      {"header without value", 1, "10 00 00 00 01 01 02 02 68", "record 0 of the batch: a field reaches beyond the record"},
+      {"header key beyond the record", 1, "10 00 00 00 01 01 02 08 01",
+       "record 0 of the batch: a field reaches beyond the record"},
+      {"header without value", 1, "10 00 00 00 01 01 02 02 68",
+       "record 0 of the batch: a field reaches beyond the record"},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(fault_of(batch_of(c.count, c.records)), fmt::format("corrupt: {}", c.fault)) << c.name;
@@ -119,10 +138,12 @@ TEST(Record, ACutBatchNeverReads) {
 }
 
 TEST(Record, CountsAndCodecsThatCannotBe) {
-  ByteVector negative = altered(golden("two_plain"), [](ByteVector& b) { store_be<std::int32_t>(b, kRecordCount, -1); });
+  ByteVector negative =
+      altered(golden("two_plain"), [](ByteVector& b) { store_be<std::int32_t>(b, kRecordCount, -1); });
   EXPECT_EQ(fault_of(negative), "corrupt: record count -1");
   for (std::int16_t bits : {5, 6, 7}) {
-    ByteVector batch = altered(golden("two_plain"), [&](ByteVector& b) { store_be<std::int16_t>(b, kAttributes, bits); });
+    ByteVector batch =
+        altered(golden("two_plain"), [&](ByteVector& b) { store_be<std::int16_t>(b, kAttributes, bits); });
     EXPECT_EQ(fault_of(batch), fmt::format("unsupported: compression id {} is no codec", bits));
   }
 }
@@ -174,12 +195,15 @@ TEST(Record, CapsHoldForCompressedBatchesOnly) {
       const char* fault;
     } cases[] = {
         {{.largest_batch = {plain_size}, .largest_record = {body_size}}, ""},
-        {{.largest_batch = {plain_size - 1}, .largest_record = {body_size}}, "limit: the data inflates to more than the"},
-        {{.largest_batch = {plain_size}, .largest_record = {body_size - 1}}, "limit: record 0 of the batch: the decompressed"},
+        {{.largest_batch = {plain_size - 1}, .largest_record = {body_size}},
+         "limit: the data inflates to more than the"},
+        {{.largest_batch = {plain_size}, .largest_record = {body_size - 1}},
+         "limit: record 0 of the batch: the decompressed"},
     };
     for (const auto& c : cases) {
       std::string fault = fault_of(batch, c.limits);
-      EXPECT_EQ(fault.substr(0, std::string_view(c.fault).size()), codec == Codec::none ? "" : c.fault) << to_string(codec);
+      EXPECT_EQ(fault.substr(0, std::string_view(c.fault).size()), codec == Codec::none ? "" : c.fault)
+          << to_string(codec);
       EXPECT_EQ(fault.empty(), codec == Codec::none || *c.fault == 0) << fault;
     }
   }
@@ -188,12 +212,13 @@ TEST(Record, CapsHoldForCompressedBatchesOnly) {
 TEST(RecordShapes, SayWhatChecksNeed) {
   ByteVector bytes = golden("two_plain");
   std::vector<std::string> seen;
-  WalkEnd end = walk_shapes(BatchView(bytes).payload(), 2, INT64_MAX, [&](std::int32_t index, const RecordShape& shape) {
-    seen.push_back(fmt::format("{}: size {} time +{} offset +{} key {} value {} headers {}", index, shape.body_size,
-                               shape.timestamp_delta, shape.offset_delta, shape.key_size, shape.value_size,
-                               shape.header_count));
-    return Walk::go_on;
-  });
+  WalkEnd end =
+      walk_shapes(BatchView(bytes).payload(), 2, INT64_MAX, [&](std::int32_t index, const RecordShape& shape) {
+        seen.push_back(fmt::format("{}: size {} time +{} offset +{} key {} value {} headers {}", index, shape.body_size,
+                                   shape.timestamp_delta, shape.offset_delta, shape.key_size, shape.value_size,
+                                   shape.header_count));
+        return Walk::go_on;
+      });
   EXPECT_TRUE(end.ok());
   EXPECT_EQ(seen, (std::vector<std::string>{"0: size 14 time +0 offset +0 key 2 value 2 headers 1",
                                             "1: size 6 time +5 offset +1 key -1 value -1 headers 0"}));

@@ -41,7 +41,9 @@ std::string to_hex(BytesView bytes) {
   return text;
 }
 
-ByteVector golden_file(std::string_view name) { return to_vector(as_bytes(text_of(name))); }
+ByteVector golden_file(std::string_view name) {
+  return to_vector(as_bytes(text_of(name)));
+}
 
 ByteVector golden(std::string_view name) {
   ByteVector bytes;

@@ -18,15 +18,15 @@ namespace cordwood::record {
 // What is wrong with the records section, as values, so that the caller words it.
 enum class StructureFault : std::uint8_t {
   none,
-  premature_end,        // the bytes end before record_count records, or inside one
-  left_over,            // bytes remain after record_count records
-  bad_length,           // a record's length field is negative, or its fields do not fill it
-  bad_varint,           // more than 5 (10) bytes
-  bad_field,            // a key, value or header reaches beyond its record
-  bad_header_count,     // negative, or more than the bytes left
+  premature_end,     // the bytes end before record_count records, or inside one
+  left_over,         // bytes remain after record_count records
+  bad_length,        // a record's length field is negative, or its fields do not fill it
+  bad_varint,        // more than 5 (10) bytes
+  bad_field,         // a key, value or header reaches beyond its record
+  bad_header_count,  // negative, or more than the bytes left
   null_header_key,
-  record_too_large,     // above the cap for one record of a compressed batch
-  stopped,              // by the visitor; no fault
+  record_too_large,  // above the cap for one record of a compressed batch
+  stopped,           // by the visitor; no fault
 };
 const char* to_string(StructureFault fault);
 
@@ -49,7 +49,7 @@ struct RecordShape {
 
 namespace walk_detail {
 
-// Decodes zig-zag varints out of [at, end). Nearly all are one byte long, so that case comes first.
+// Decodes zig-zag varints out of [at, end). Nearly all take one byte or two, so those come first.
 class Cursor {
  public:
   Cursor(const std::byte* at, const std::byte* end) : at_(at), end_(end) {}
@@ -58,23 +58,15 @@ class Cursor {
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
 
   StructureFault varint(std::int32_t& out) {
-    if (at_ != end_ && static_cast<std::uint8_t>(*at_) < 0x80) {
-      out = zigzag_decode(static_cast<std::uint32_t>(*at_++));
-      return StructureFault::none;
-    }
     std::uint64_t raw = 0;
-    StructureFault fault = long_form(raw, 35);
+    StructureFault fault = short_form(raw) ? StructureFault::none : long_form(raw, 35);
     // Surplus high bits of the fifth byte are dropped, as Kafka does.
     out = zigzag_decode(static_cast<std::uint32_t>(raw));
     return fault;
   }
   StructureFault varlong(std::int64_t& out) {
-    if (at_ != end_ && static_cast<std::uint8_t>(*at_) < 0x80) {
-      out = zigzag_decode(static_cast<std::uint64_t>(*at_++));
-      return StructureFault::none;
-    }
     std::uint64_t raw = 0;
-    StructureFault fault = long_form(raw, 70);
+    StructureFault fault = short_form(raw) ? StructureFault::none : long_form(raw, 70);
     out = zigzag_decode(raw);
     return fault;
   }
@@ -94,7 +86,21 @@ class Cursor {
   }
 
  private:
-  StructureFault long_form(std::uint64_t& raw, int bits) {
+  bool short_form(std::uint64_t& raw) {
+    if (left() < 2) return false;
+    auto first = static_cast<std::uint32_t>(at_[0]);
+    if (first < 0x80) {
+      raw = first;
+      at_ += 1;
+      return true;
+    }
+    auto second = static_cast<std::uint32_t>(at_[1]);
+    if (second >= 0x80) return false;
+    raw = (first & 0x7f) | (second << 7);
+    at_ += 2;
+    return true;
+  }
+  [[gnu::noinline]] StructureFault long_form(std::uint64_t& raw, int bits) {
     for (int shift = 0; shift < bits; shift += 7) {
       if (at_ == end_) return StructureFault::bad_field;
       auto group = static_cast<std::uint8_t>(*at_++);
@@ -166,8 +172,8 @@ WalkEnd walk_shapes(BytesView plain, std::int32_t count, std::int64_t largest_re
   const std::byte* end = at + plain.size();
   RecordShape shape;
   for (std::int32_t index = 0; index < count; ++index) {
-    StructureFault fault =
-        walk_detail::read_shape(at, end, largest_record, shape, [](const std::byte*, std::int32_t, const std::byte*, std::int32_t) {});
+    StructureFault fault = walk_detail::read_shape(
+        at, end, largest_record, shape, [](const std::byte*, std::int32_t, const std::byte*, std::int32_t) {});
     if (fault != StructureFault::none) return {fault, index};
     if (visit(index, static_cast<const RecordShape&>(shape)) == Walk::stop) return {StructureFault::stopped, index};
   }
@@ -190,15 +196,16 @@ WalkEnd walk_plain_records(const BatchHeader& header, BytesView plain, std::int6
   for (std::int32_t index = 0; index < header.record_count; ++index) {
     record.headers.clear();
     StructureFault fault = walk_detail::read_shape(
-        at, end, largest_record, shape, [&](const std::byte* key, std::int32_t key_size, const std::byte* value, std::int32_t size) {
+        at, end, largest_record, shape,
+        [&](const std::byte* key, std::int32_t key_size, const std::byte* value, std::int32_t size) {
           record.headers.push_back({as_text(BytesView(key, static_cast<std::size_t>(key_size))), view(value, size)});
         });
     if (fault != StructureFault::none) return {fault, index};
     record.offset = {add_wrapping(header.base_offset.value, shape.offset_delta)};
     record.offset_delta = shape.offset_delta;
     record.timestamp_delta = shape.timestamp_delta;
-    record.timestamp =
-        append_time ? header.max_timestamp : TimestampMs{add_wrapping(header.base_timestamp.value, shape.timestamp_delta)};
+    record.timestamp = append_time ? header.max_timestamp
+                                   : TimestampMs{add_wrapping(header.base_timestamp.value, shape.timestamp_delta)};
     record.attributes = shape.attributes;
     record.key = view(shape.key, shape.key_size);
     record.value = view(shape.value, shape.value_size);

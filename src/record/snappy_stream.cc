@@ -1,5 +1,5 @@
-// Snappy as Kafka frames it (the "xerial" stream): a 16-byte header, then blocks of at most 32 KiB of input, each behind
-// its compressed size. Readers also take one raw block without any framing, which some clients send.
+// Snappy as Kafka frames it (the "xerial" stream): a 16-byte header, then blocks of at most 32 KiB of input, each
+// behind its compressed size. Readers also take one raw block without any framing, which some clients send.
 #include <snappy.h>
 
 #include <array>
@@ -16,7 +16,9 @@ constexpr std::int32_t kVersion = 1;
 constexpr std::size_t kStreamHeaderSize = kStreamMagic.size() + 4 + 4;  // magic, version, lowest compatible version
 constexpr std::size_t kBlockSize = 32 * 1024;
 
-const char* chars(const std::byte* bytes) { return reinterpret_cast<const char*>(bytes); }
+const char* chars(const std::byte* bytes) {
+  return reinterpret_cast<const char*>(bytes);
+}
 
 bool starts_stream(BytesView bytes) {
   return bytes.size() >= kStreamHeaderSize && std::memcmp(bytes.data(), kStreamMagic.data(), kStreamMagic.size()) == 0;
@@ -26,9 +28,11 @@ Result<void> decompress_block(BytesView block, CodecOutput& output) {
   std::size_t size = 0;
   if (!snappy::GetUncompressedLength(chars(block.data()), block.size(), &size))
     return Error{Errc::corrupt, "snappy: a block has no readable length"};
-  // A block expands to at most 64 bytes for each 3 it has (a copy element), so a larger claim is a lie that would size memory.
+  // A block expands to at most 64 bytes for each 3 it has (a copy element), so a larger claim is a lie that would size
+  // memory.
   constexpr std::size_t kLargestExpansion = 32;
-  if (size > block.size() * kLargestExpansion) return Error{Errc::corrupt, "snappy: a block claims an impossible length"};
+  if (size > block.size() * kLargestExpansion)
+    return Error{Errc::corrupt, "snappy: a block claims an impossible length"};
   MutableBytesView room = output.room(size);
   if (room.size() < size) {
     output.advance(room.size());

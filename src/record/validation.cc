@@ -79,7 +79,8 @@ class RecordChecker {
   ValidatedBatch verdict() && {
     ValidatedBatch refused;
     if (timestamp_refused_) {
-      refused = refuse(ProduceFault::invalid_timestamp, "One or more records have been rejected due to invalid timestamp");
+      refused =
+          refuse(ProduceFault::invalid_timestamp, "One or more records have been rejected due to invalid timestamp");
     } else {
       constexpr std::size_t kShown = 3;
       std::string shown;
@@ -107,18 +108,20 @@ class RecordChecker {
   }
   void refuse_timestamp(std::int32_t index, const RecordShape& shape, std::int64_t timestamp) {
     timestamp_refused_ = true;
-    faults_.push_back({index, fmt::format("Timestamp {} of message with offset {} is out of range. The timestamp should "
-                                          "be within [{}, {}]",
-                                          timestamp, shape.offset_delta, earliest_, latest_)});
+    faults_.push_back(
+        {index, fmt::format("Timestamp {} of message with offset {} is out of range. The timestamp should "
+                            "be within [{}, {}]",
+                            timestamp, shape.offset_delta, earliest_, latest_)});
   }
   void refuse_type(std::int32_t index, const RecordShape& shape, std::int64_t timestamp) {
     timestamp_refused_ = true;
     faults_.push_back(
-        {index, fmt::format("Invalid timestamp type in message {}(offset={}, timestamp={}, key={} bytes, value={} bytes). "
-                            "Producer should not set timestamp type to LogAppendTime.",
-                            skims_ ? "PartialDefaultRecord" : "DefaultRecord", shape.offset_delta, timestamp,
-                            skims_ ? shape.key_size : std::max(shape.key_size, 0),
-                            skims_ ? shape.value_size : std::max(shape.value_size, 0))});
+        {index,
+         fmt::format("Invalid timestamp type in message {}(offset={}, timestamp={}, key={} bytes, value={} bytes). "
+                     "Producer should not set timestamp type to LogAppendTime.",
+                     skims_ ? "PartialDefaultRecord" : "DefaultRecord", shape.offset_delta, timestamp,
+                     skims_ ? shape.key_size : std::max(shape.key_size, 0),
+                     skims_ ? shape.value_size : std::max(shape.value_size, 0))});
   }
 
   const ValidationRules& rules_;
@@ -207,10 +210,11 @@ ValidatedBatch validate_batch(MutableBytesView bytes, const ValidationRules& rul
   }
   const CompressionSettings target = target_of(rules, *source);
   RecordChecker checker(rules, header, target.codec == *source);
-  WalkEnd end = walk_shapes(plain, header.record_count, largest_record, [&](std::int32_t index, const RecordShape& shape) {
-    checker.check(index, shape);
-    return Walk::go_on;
-  });
+  WalkEnd end =
+      walk_shapes(plain, header.record_count, largest_record, [&](std::int32_t index, const RecordShape& shape) {
+        checker.check(index, shape);
+        return Walk::go_on;
+      });
   if (!inflated) {
     // A malformed record in front of the damage is what Kafka meets first; running out of bytes is the damage itself.
     bool met_first = !end.ok() && end.fault != StructureFault::premature_end;

@@ -17,13 +17,20 @@ ValidationRules plain_rules() {
 
 const char* name_of(ProduceFault fault) {
   switch (fault) {
-    case ProduceFault::none: return "none";
-    case ProduceFault::invalid_record: return "invalid_record";
-    case ProduceFault::corrupt_message: return "corrupt_message";
-    case ProduceFault::message_too_large: return "message_too_large";
-    case ProduceFault::invalid_timestamp: return "invalid_timestamp";
-    case ProduceFault::unsupported_compression: return "unsupported_compression";
-    case ProduceFault::unknown_server_error: return "unknown_server_error";
+    case ProduceFault::none:
+      return "none";
+    case ProduceFault::invalid_record:
+      return "invalid_record";
+    case ProduceFault::corrupt_message:
+      return "corrupt_message";
+    case ProduceFault::message_too_large:
+      return "message_too_large";
+    case ProduceFault::invalid_timestamp:
+      return "invalid_timestamp";
+    case ProduceFault::unsupported_compression:
+      return "unsupported_compression";
+    case ProduceFault::unknown_server_error:
+      return "unknown_server_error";
   }
   return "?";
 }
@@ -84,7 +91,9 @@ TEST(Validation, ASoundBatchIsTakenAsItCame) {
 // Each answer was seen on Apache Kafka 4.4.0.
 TEST(Validation, EnvelopeAndHeader) {
   const ByteVector good = golden("two_plain");
-  auto cut_to = [&](std::size_t size) { return ByteVector(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)); };
+  auto cut_to = [&](std::size_t size) {
+    return ByteVector(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
+  };
   auto raw = [&](std::size_t at, auto value) {  // the CRC is left as it was
     ByteVector bytes = good;
     store_be(bytes, at, value);
@@ -113,7 +122,8 @@ TEST(Validation, EnvelopeAndHeader) {
        "corrupt_message: Record size 10 is less than the minimum record overhead (14)"},
       {"length -5", raw(kBatchLength, std::int32_t{-5}),
        "corrupt_message: Record size -5 is less than the minimum record overhead (14)"},
-      {"length 10 and nothing behind it", ByteVector(12), "corrupt_message: Record size 0 is less than the minimum record overhead (14)"},
+      {"length 10 and nothing behind it", ByteVector(12),
+       "corrupt_message: Record size 0 is less than the minimum record overhead (14)"},
       {"length 14, no room for what is read", shortened_to(14), "unknown_server_error"},
       {"length 15", shortened_to(15), "corrupt_message"},
       {"length 48, no room for the header", shortened_to(48), "corrupt_message"},
@@ -125,7 +135,8 @@ TEST(Validation, EnvelopeAndHeader) {
       {"changed byte", raw(kHeaderSize + 5, std::int8_t{'x'}), "corrupt_message"},
       {"base offset 7", raw(kBaseOffset, std::int64_t{7}), "invalid_record"},
       {"base offset -1", raw(kBaseOffset, std::int64_t{-1}), "invalid_record"},
-      {"base offset before CRC", with_field(raw(kCrc, std::uint32_t{1}), kBaseOffset, std::int64_t{7}), "invalid_record"},
+      {"base offset before CRC", with_field(raw(kCrc, std::uint32_t{1}), kBaseOffset, std::int64_t{7}),
+       "invalid_record"},
       {"leader epoch 5", raw(kPartitionLeaderEpoch, std::int32_t{5}), "none"},
       {"count 0", counts(0, -1), "invalid_record"},
       {"count -1", counts(-1, 1), "invalid_record"},
@@ -144,7 +155,8 @@ TEST(Validation, EnvelopeAndHeader) {
       {"lz4 bit on plain records", with_field(good, kAttributes, std::int16_t{3}), "unknown_server_error"},
       {"zstd bit on plain records", with_field(good, kAttributes, std::int16_t{4}), "unknown_server_error"},
       {"producer id with sequence -1", with_field(good, kProducerId, std::int64_t{5}), "invalid_record"},
-      {"producer id with epoch -1 and sequence 0", with_field(with_field(good, kProducerId, std::int64_t{5}), kBaseSequence, 0), "none"},
+      {"producer id with epoch -1 and sequence 0",
+       with_field(with_field(good, kProducerId, std::int64_t{5}), kBaseSequence, 0), "none"},
       {"sequence without producer id", with_field(good, kBaseSequence, 5), "none"},
       {"11 stray bytes", followed_by(good, ByteVector(11)), "none"},
       {"12 stray zero bytes", followed_by(good, ByteVector(12)), "corrupt_message"},
@@ -184,7 +196,8 @@ TEST(Validation, WhatIsCutOffIsNotPartOfTheBatch) {
 
 TEST(Validation, WrongOffsetDeltas) {
   // 3 instead of 0, and twice 0: stored as sent when plain. In a compressed batch they are numbered anew.
-  for (const char* records : {"0c 00 00 06 01 01 00  0c 00 00 08 01 01 00", "0c 00 00 00 01 01 00  0c 00 00 00 01 01 00"}) {
+  for (const char* records :
+       {"0c 00 00 06 01 01 00  0c 00 00 08 01 01 00", "0c 00 00 00 01 01 00  0c 00 00 00 01 01 00"}) {
     ByteVector plain = batch_of(2, records);
     const ByteVector sent = plain;
     ValidatedBatch validated = validate_produce(plain, plain_rules());
@@ -238,15 +251,17 @@ TEST(Validation, CompactedTopicsWantKeys) {
   ByteVector records = batch_of_records({{}, {.key = std::nullopt}, {.key = std::nullopt}, {.key = ""}});
   ValidatedBatch validated = validate_produce(records, rules);
   EXPECT_EQ(validated.fault, ProduceFault::invalid_record);
-  EXPECT_EQ(validated.message.value_or("null"),
-            "One or more records have been rejected due to 2 record errors in total, and only showing the first three "
-            "errors at most: [RecordError(batchIndex=1, message='Compacted topic cannot accept message without key in "
-            "topic partition pc-0'), RecordError(batchIndex=2, message='Compacted topic cannot accept message without key "
-            "in topic partition pc-0')]");
+  EXPECT_EQ(
+      validated.message.value_or("null"),
+      "One or more records have been rejected due to 2 record errors in total, and only showing the first three "
+      "errors at most: [RecordError(batchIndex=1, message='Compacted topic cannot accept message without key in "
+      "topic partition pc-0'), RecordError(batchIndex=2, message='Compacted topic cannot accept message without key "
+      "in topic partition pc-0')]");
   ASSERT_EQ(validated.record_faults.size(), 2u);
   EXPECT_EQ(validated.record_faults[0].batch_index, 1);
   EXPECT_EQ(validated.record_faults[1].batch_index, 2);
-  EXPECT_EQ(validated.record_faults[1].message, "Compacted topic cannot accept message without key in topic partition pc-0");
+  EXPECT_EQ(validated.record_faults[1].message,
+            "Compacted topic cannot accept message without key in topic partition pc-0");
   EXPECT_EQ(verdict(records), "none");
 }
 
@@ -274,16 +289,21 @@ TEST(Validation, TimestampBounds) {
       {now - 60'000, 60'000, 60'000, ""},
       {now + 60'000, 60'000, 60'000, ""},
       {now - 60'001, 60'000, 60'000,
-       "Timestamp 1699999939999 of message with offset 0 is out of range. The timestamp should be within [1699999940000, 1700000060000]"},
+       "Timestamp 1699999939999 of message with offset 0 is out of range. The timestamp should be within "
+       "[1699999940000, 1700000060000]"},
       {now + 60'001, 60'000, 60'000,
-       "Timestamp 1700000060001 of message with offset 0 is out of range. The timestamp should be within [1699999940000, 1700000060000]"},
+       "Timestamp 1700000060001 of message with offset 0 is out of range. The timestamp should be within "
+       "[1699999940000, 1700000060000]"},
       {-1, 60'000, 60'000, ""},
       {0, INT64_MAX, 3'600'000, ""},
       {now + 1'800'000, INT64_MAX, 3'600'000, ""},
       {now + 7'200'000, INT64_MAX, 3'600'000,
-       "Timestamp 1700007200000 of message with offset 0 is out of range. The timestamp should be within [-9223370336854775807, 1700003600000]"},
+       "Timestamp 1700007200000 of message with offset 0 is out of range. The timestamp should be within "
+       "[-9223370336854775807, 1700003600000]"},
       {INT64_MAX, INT64_MAX, INT64_MAX, ""},
-      {now + 1, 0, 0, "Timestamp 1700000000001 of message with offset 0 is out of range. The timestamp should be within [1700000000000, 1700000000000]"},
+      {now + 1, 0, 0,
+       "Timestamp 1700000000001 of message with offset 0 is out of range. The timestamp should be within "
+       "[1700000000000, 1700000000000]"},
   };
   for (const auto& c : cases) {
     ValidationRules rules = plain_rules();
@@ -317,7 +337,8 @@ TEST(Validation, ATimestampErrorNamesTheWholeRefusal) {
   ValidationRules rules = plain_rules();
   rules.compacted = true;
   rules.timestamp_before_max = {10};
-  ByteVector records = batch_of_records({{.key = std::nullopt}, {.timestamp = 5}, {.timestamp = 5, .key = std::nullopt}});
+  ByteVector records =
+      batch_of_records({{.key = std::nullopt}, {.timestamp = 5}, {.timestamp = 5, .key = std::nullopt}});
   ValidatedBatch validated = validate_produce(records, rules);
   EXPECT_EQ(validated.fault, ProduceFault::invalid_timestamp);
   ASSERT_EQ(validated.record_faults.size(), 3u);
@@ -355,9 +376,10 @@ TEST(Validation, LogAppendTimeBitOnACreateTimeTopic) {
   validated = validate_produce(records, plain_rules());
   EXPECT_EQ(validated.fault, ProduceFault::invalid_timestamp);
   ASSERT_EQ(validated.record_faults.size(), 2u);
-  EXPECT_EQ(validated.record_faults[1].message,
-            "Invalid timestamp type in message DefaultRecord(offset=1, timestamp=-1, key=0 bytes, value=0 bytes). Producer "
-            "should not set timestamp type to LogAppendTime.");
+  EXPECT_EQ(
+      validated.record_faults[1].message,
+      "Invalid timestamp type in message DefaultRecord(offset=1, timestamp=-1, key=0 bytes, value=0 bytes). Producer "
+      "should not set timestamp type to LogAppendTime.");
 }
 
 TEST(Validation, LogAppendTimeBitOnALogAppendTimeTopic) {
@@ -372,7 +394,8 @@ TEST(Validation, LogAppendTimeBitOnALogAppendTimeTopic) {
   } cases[] = {
       {Codec::none, {}, "DefaultRecord(offset=0, timestamp=1000, key=1 bytes, value=0 bytes)"},
       {Codec::gzip, {}, "PartialDefaultRecord(offset=0, timestamp=1000, key=1 bytes, value=-1 bytes)"},
-      {Codec::gzip, CompressionSettings{Codec::zstd, {}}, "DefaultRecord(offset=0, timestamp=1000, key=1 bytes, value=0 bytes)"},
+      {Codec::gzip, CompressionSettings{Codec::zstd, {}},
+       "DefaultRecord(offset=0, timestamp=1000, key=1 bytes, value=0 bytes)"},
   };
   for (const auto& c : cases) {
     options.compression.codec = c.sent;
@@ -381,8 +404,10 @@ TEST(Validation, LogAppendTimeBitOnALogAppendTimeTopic) {
     ValidatedBatch validated = validate_produce(records, rules);
     EXPECT_EQ(validated.fault, ProduceFault::invalid_timestamp);
     ASSERT_EQ(validated.record_faults.size(), 1u);
-    EXPECT_EQ(validated.record_faults[0].message,
-              fmt::format("Invalid timestamp type in message {}. Producer should not set timestamp type to LogAppendTime.", c.text));
+    EXPECT_EQ(
+        validated.record_faults[0].message,
+        fmt::format("Invalid timestamp type in message {}. Producer should not set timestamp type to LogAppendTime.",
+                    c.text));
   }
 }
 
@@ -414,7 +439,8 @@ TEST(Validation, AnotherCodecRebuildsTheBatch) {
     for (Codec to : {Codec::none, Codec::gzip, Codec::snappy, Codec::lz4, Codec::zstd}) {
       SCOPED_TRACE(fmt::format("{} to {}", to_string(from), to_string(to)));
       options.compression.codec = from;
-      ByteVector records = batch_of_records({{}, {.timestamp = kSomeTime.value - 5, .key = std::nullopt}, {.value = std::nullopt}}, options);
+      ByteVector records = batch_of_records(
+          {{}, {.timestamp = kSomeTime.value - 5, .key = std::nullopt}, {.value = std::nullopt}}, options);
       const ByteVector sent = records;
       ValidationRules rules = plain_rules();
       rules.target_compression = CompressionSettings{to, {}};
@@ -472,10 +498,12 @@ TEST(Validation, WhatOnlyARebuildRefuses) {
     const char* name;
     ByteVector records;
   } cases[] = {
-      {"a timestamp below -1", with_field(with_field(good, kBaseTimestamp, std::int64_t{-9}), kMaxTimestamp, std::int64_t{-4})},
+      {"a timestamp below -1",
+       with_field(with_field(good, kBaseTimestamp, std::int64_t{-9}), kMaxTimestamp, std::int64_t{-4})},
       {"transactional without producer id", with_field(good, kAttributes, std::int16_t{0x10})},
       {"producer epoch -1", with_field(with_field(good, kProducerId, std::int64_t{5}), kBaseSequence, 0)},
-      {"producer id -2 with sequence -1", with_field(with_field(good, kProducerId, std::int64_t{-2}), kProducerEpoch, std::int16_t{0})},
+      {"producer id -2 with sequence -1",
+       with_field(with_field(good, kProducerId, std::int64_t{-2}), kProducerEpoch, std::int16_t{0})},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(verdict(c.records), "none") << c.name;

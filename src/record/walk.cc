@@ -28,7 +28,8 @@ Result<EntryInfo> check_entry(BytesView entry) {
     info.max_timestamp = message.timestamp;
     return info;
   }
-  if (prefix.magic != 2) return Error{Errc::unsupported, fmt::format("magic {} at offset {}", prefix.magic, prefix.offset)};
+  if (prefix.magic != 2)
+    return Error{Errc::unsupported, fmt::format("magic {} at offset {}", prefix.magic, prefix.offset)};
   BatchView batch = TRY(BatchView::parse(entry));
   if (std::uint32_t computed = batch.computed_crc(); computed != batch.stored_crc())
     return Error{Errc::corrupt, fmt::format("the batch at offset {} has CRC {:#010x}, computed {:#010x}", prefix.offset,

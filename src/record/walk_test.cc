@@ -18,7 +18,8 @@ TEST(Prefix, ReadsTheFirst17Bytes) {
 
 TEST(Prefix, ALengthBelow14IsCorrupt) {
   ByteVector bytes = golden("two_plain");
-  for (auto [length, good] : {std::pair{14, true}, {13, false}, {0, false}, {-1, false}, {INT32_MIN, false}, {INT32_MAX, true}}) {
+  for (auto [length, good] :
+       {std::pair{14, true}, {13, false}, {0, false}, {-1, false}, {INT32_MIN, false}, {INT32_MAX, true}}) {
     store_be<std::int32_t>(bytes, kBatchLength, length);
     EXPECT_EQ(read_prefix(bytes).has_value(), good) << length;
   }
