@@ -175,6 +175,7 @@ void Connection::memory_is_there() {
 
 void Connection::hand_over() {
   pending_ = true;
+  turn_left_ -= ConnectionSet::kRequestCost;
   protocol::Request request;
   request.frame = reader_.frame();
   request.peer = peer_;

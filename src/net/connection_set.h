@@ -41,7 +41,8 @@ class ConnectionSet {
 
   // For its connections.
   static constexpr std::size_t kScratch = 64 * KiB;
-  static constexpr std::int64_t kBytesPerTurn = 4 * MiB;  // then other connections have their turn
+  static constexpr std::int64_t kBytesPerTurn = 4 * MiB;  // then other connections have their turn; and
+  static constexpr std::int64_t kRequestCost = 16 * KiB;  // what a request counts for in it beside its bytes
 
   EventLoop& loop() { return loop_; }
   RequestSink& sink() { return sink_; }

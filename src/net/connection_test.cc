@@ -234,6 +234,25 @@ TEST(Connection, AnAnswerToAnotherConnectionFromInsideAHandlerArrives) {
   EXPECT_EQ(held.count(), 1u);
 }
 
+TEST(Connection, AStreamOfSmallRequestsLeavesOthersTheirTurn) {
+  Stepped s;
+  auto busy = s.connect();
+  auto other = s.connect();
+  s.run();
+  ByteVector many;
+  auto one = framed("x");
+  for (int i = 0; i < 10'000; ++i) many.insert(many.end(), one.begin(), one.end());
+  s.send(busy, many);
+  s.send(other, one);
+  s.loop->step({0});  // both are ready
+  EXPECT_EQ(s.received(other), text_of(one));
+  EXPECT_LT(s.sink.handled(), 1'000u);
+  std::string answers = s.received(busy);
+  while (s.loop->step({0}) > 0) answers += s.received(busy);
+  EXPECT_EQ(answers.size(), many.size());
+  EXPECT_EQ(s.sink.handled(), 10'001u);
+}
+
 TEST(Connection, LargeRequestsWaitForMemoryAndAllArrive) {
   constexpr std::size_t kClients = 8;
   Stepped s([](protocol::Request request) { request.responder.send(payload_of("ok")); }, {}, 600 * KiB);

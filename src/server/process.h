@@ -1,0 +1,19 @@
+// server/process.h — what belongs to the process as a whole: signals and limits.
+#pragma once
+
+#include "base/result.h"
+
+namespace cordwood::server {
+
+// Blocks the stop signals in this thread and in all that it makes, so that wait_for_stop_signal() gets them; ignores
+// SIGPIPE (writes to a peer that is gone answer EPIPE). To be called before the first thread is made.
+void take_over_signals();
+
+// Sleeps until SIGTERM, SIGINT or SIGHUP, and answers its name. From then on another SIGTERM or SIGINT ends the process
+// at once with exit code 130.
+const char* wait_for_stop_signal();
+
+// The soft limit on open files goes up to the hard one: partitions and connections need one or more each.
+void raise_open_files_limit();
+
+}  // namespace cordwood::server

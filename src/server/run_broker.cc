@@ -1,0 +1,108 @@
+#include "server/run_broker.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "broker/broker.h"
+#include "broker/config.h"
+#include "io/file_system.h"
+#include "net/address.h"
+#include "net/request_sink.h"
+#include "net/server.h"
+#include "server/process.h"
+#include "storage/log_manager.h"
+
+namespace cordwood::server {
+namespace {
+
+constexpr ByteCount kLargestPropertiesFile{16 * MiB};
+
+Result<broker::Config> read_config(const RunBroker& command, io::FileSystem& fs, Logger& logger) {
+  std::vector<std::pair<std::string, std::string>> properties;
+  if (!command.properties_file.empty()) {
+    ByteVector text = TRY(io::read_file(fs, command.properties_file, kLargestPropertiesFile));
+    properties = TRY(broker::parse_properties(as_text(text)));
+  }
+  properties.insert(properties.end(), command.overrides.begin(), command.overrides.end());
+  return broker::Config::from_properties(properties, logger);
+}
+
+net::ServerOptions server_options(const broker::Config& config) {
+  net::ServerOptions options;
+  for (const auto& listener : config.listeners) options.listeners.push_back({listener.name, listener.host, listener.port});
+  options.loops = config.num_network_threads;
+  options.connections.request_max_bytes = config.socket_request_max_bytes;
+  options.connections.max_idle_ms = config.connections_max_idle_ms;
+  options.max_connections = config.max_connections;
+  options.max_connections_per_ip = config.max_connections_per_ip;
+  return options;
+}
+
+// Where net meets the broker. No connection is open while there is no broker behind it.
+class BrokerSink final : public net::RequestSink {
+ public:
+  void plug_in(broker::Broker& broker) { broker_ = &broker; }
+  void handle(protocol::Request request) override { broker_->handle(std::move(request)); }
+  void disconnected(const protocol::Peer& peer) override { broker_->disconnected(peer); }
+
+ private:
+  broker::Broker* broker_ = nullptr;
+};
+
+std::string ready_line(DurationNs took, const net::Server& server, const broker::Config& config,
+                       const std::string& cluster_id) {
+  std::string listeners;
+  for (std::size_t i = 0; i < server.bound().size(); ++i) {
+    const auto& bound = server.bound()[i];
+    listeners += fmt::format("{}{}://{}", i == 0 ? "" : ",", bound.name, net::to_text(bound.host, bound.port));
+  }
+  std::string directories;
+  for (const auto& directory : config.log_dirs) directories += (directories.empty() ? "" : ",") + directory;
+  return fmt::format("Cordwood {} ready in {} ms: {}, cluster id {}, data in {}\n", version_text(),
+                     (took.value + 500'000) / 1'000'000, listeners, cluster_id, directories);
+}
+
+}  // namespace
+
+Result<void> run_broker(const RunBroker& command, Clock& clock, MonotonicNs began) {
+  take_over_signals();
+  raise_open_files_limit();
+
+  SystemRandom random;
+  StderrLogger logger(clock);
+  io::PosixFileSystem fs;
+  broker::Config config = TRY(read_config(command, fs, logger));
+
+  // The ports before the data: a second broker started by mistake must not touch the first one's directories.
+  BrokerSink sink;
+  net::Server server(server_options(config), sink, clock, logger);
+  TRY(server.bind());
+  auto broker = TRY(broker::Broker::start({&fs, &clock, &random, &logger}, config));
+  for (const auto& bound : server.bound()) broker->set_bound_port(bound.name, bound.port);
+  sink.plug_in(*broker);
+  if (auto started = server.start(); !started) {
+    // The other reason is the one to tell; a stop that is not clean either costs a recovery, no data.
+    (void)broker->shut_down();
+    return started;
+  }
+
+  std::string line = ready_line(clock.monotonic() - began, server, config, broker->controller().cluster_id());
+  std::fputs(line.c_str(), stdout);
+  std::fflush(stdout);
+
+  logger.info("{}: stopping", wait_for_stop_signal());
+  // Requests end first, then the logs close; what waits is answered in between, while there are still loops to send it.
+  server.quiesce();
+  Result<void> stopped = broker->shut_down();
+  server.stop();
+  broker.reset();
+  if (stopped) logger.info("stopped");
+  return stopped;
+}
+
+}  // namespace cordwood::server
