@@ -8,9 +8,11 @@ import hashlib
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, Producer, TopicPartition  # noqa: E402
+from confluent_kafka import (Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer,  # noqa: E402
+                             TopicPartition)  # noqa: E402
 from confluent_kafka import TopicCollection  # noqa: E402
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # noqa: E402
 
@@ -53,8 +55,16 @@ class World:
         group = f"group-{label}"
         consumer = Consumer({"bootstrap.servers": broker.address(), "group.id": group, "enable.auto.commit": False})
         self.offsets[group] = {(f"{label}-plain", p): 10 + p for p in range(3)}
-        consumer.commit(offsets=[TopicPartition(t, p, o, metadata="m") for (t, p), o in self.offsets[group].items()],
-                        asynchronous=False)
+        wanted_offsets = [TopicPartition(t, p, o, metadata="m") for (t, p), o in self.offsets[group].items()]
+        for attempt in range(50):
+            try:
+                consumer.commit(offsets=wanted_offsets, asynchronous=False)
+                break
+            except KafkaException as failure:
+                # Right after its topic was made, Kafka's coordinator may still answer 14, 15 or 16.
+                if attempt == 49 or failure.args[0].code() not in (14, 15, 16):
+                    raise
+                time.sleep(0.2)
         consumer.close()
         self.read_ids(broker)
 

@@ -48,7 +48,7 @@ def frames(broker):
         "Vote": (52, 0, b""), "Envelope": (58, 0, b""),
         "Produce v0": (0, 0, b""), "Produce v2": (0, 2, b""), "Produce v14": (0, 14, b""), "Fetch v3": (1, 3, b""),
         "Fetch v19": (1, 19, b""), "Metadata v14": (3, 14, b""), "ListOffsets v0": (2, 0, b""), "InitProducerId v6": (22, 6, b""),
-        "count beyond the bytes": (3, 1, struct.pack(">i", 5)), "count -2": (3, 1, struct.pack(">i", -2)),
+        "count beyond the bytes": (3, 1, struct.pack(">i", 5)), "count -2 where null is not allowed": (19, 2, struct.pack(">i", -2)),
         "count above a million": (3, 1, struct.pack(">i", 1_000_001) + bytes(2_100_000)),
         "a string that claims 32767 bytes": (3, 1, struct.pack(">ih", 1, 32767)),
     }
@@ -223,7 +223,7 @@ def directories(folder):
             second.start()
             check_equal(second.stop(), 0, "exit code")
         start_fails(folder, {}, ["cluster"], dirs=[data, other])
-        start_fails(folder, {}, ["twice"], dirs=[data, data])
+        start_fails(folder, {}, ["duplicated"], dirs=[data, data])
         start_fails(folder, {}, [], dirs=[os.path.join(folder, "data/meta.properties")])
         start_fails(folder, {"log.segmnt.bytes": "1"}, ["log.segmnt.bytes", "log.segment.bytes"])
         start_fails(folder, {"num.partitions": "many"}, ["num.partitions", "many"])
