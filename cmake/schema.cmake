@@ -5,6 +5,7 @@
 # <build>/generated/<PREFIX>/, all functions in UNITS translation units. random_<NAME>s_testing.cc, which fills them with
 # random contents, becomes library cordwood_<folder>_<NAME>_testing; link it to the tests that want it.
 
+set(CORDWOOD_SCHEMA_COMPILER schema_compiler.py schema_language.py schema_cpp.py schema_cpp_testing.py)
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 
 function(cordwood_schema folder)
@@ -22,12 +23,13 @@ function(cordwood_schema folder)
   foreach(i RANGE ${last})
     list(APPEND units ${out}/${ARG_NAME}s_${i}.cc)
   endforeach()
+  list(TRANSFORM CORDWOOD_SCHEMA_COMPILER PREPEND ${CMAKE_SOURCE_DIR}/tools/ OUTPUT_VARIABLE compiler)
   set(testing ${out}/random_${ARG_NAME}s_testing)
   add_custom_command(
     OUTPUT ${headers} ${units} ${testing}.h ${testing}.cc
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/schema_compiler.py --out ${root} --prefix ${ARG_PREFIX}
             --namespace ${ARG_NAMESPACE} --name ${ARG_NAME} --units ${ARG_UNITS} ${ARG_SCHEMAS}
-    DEPENDS ${ARG_SCHEMAS} ${CMAKE_SOURCE_DIR}/tools/schema_compiler.py ${CMAKE_SOURCE_DIR}/tools/schema_language.py
+    DEPENDS ${ARG_SCHEMAS} ${compiler}
     COMMENT "Compiling the schemas of ${ARG_PREFIX}"
     VERBATIM)
   target_sources(cordwood_${folder} PRIVATE ${units} ${headers})

@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import schema_compiler  # noqa: E402
+import schema_cpp  # noqa: E402
 from schema_language import NEVER, SchemaError, parse  # noqa: E402
 
 HEAD = "request Example   key 7   versions 1..5   flexible 3..\n"
@@ -122,7 +123,7 @@ class Writes(unittest.TestCase):
     def test_the_shortest_test_of_a_version(self):
         for first, last, expected in ((0, 9, ""), (3, 9, "version >= 3"), (0, 4, "version <= 4"), (4, 4, "version == 4"),
                                       (2, 5, "version >= 2 && version <= 5"), (NEVER, NEVER, "false"), (10, 12, "false")):
-            self.assertEqual(schema_compiler.version_test(first, last, 0, 9), expected)
+            self.assertEqual(schema_cpp.version_test(first, last, 0, 9), expected)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,18 @@ inline std::optional<ByteVector> from_hex(std::string_view text) {
   return high < 0 ? std::optional(bytes) : std::nullopt;
 }
 
+// Both ways: `message` is written as `hex`, and `hex` is read as `message`.
+template <class Message>
+void expect_bytes(const Message& message, std::int16_t version, std::string_view hex) {
+  SCOPED_TRACE(fmt::format("{} v{}", Message::kName, version));
+  std::optional<ByteVector> bytes = from_hex(hex);
+  ASSERT_TRUE(bytes) << hex;
+  EXPECT_EQ(hex_of(bytes_of(message, version)), hex_of(*bytes));
+  Message got;
+  EXPECT_TRUE(read_whole(got, *bytes, version));
+  EXPECT_TRUE(got == message);
+}
+
 // Random contents come back equal, over whatever was in the object before, and as the same bytes; no part of them is a
 // whole message; damaged ones never read past the end, and what is read from them can be written and read again.
 template <class Message>

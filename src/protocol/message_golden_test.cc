@@ -15,17 +15,6 @@ namespace {
 
 constexpr Uuid kId{0x1112131415161718, 0x2122232425262728};
 
-// Both ways: `message` is written as `hex`, and `hex` is read as `message`.
-template <class Message>
-void expect_bytes(const Message& message, std::int16_t version, const char* hex) {
-  SCOPED_TRACE(fmt::format("{} v{}", Message::kName, version));
-  ByteVector bytes = *from_hex(hex);
-  EXPECT_EQ(hex_of(bytes_of(message, version)), hex_of(bytes));
-  Message got;
-  EXPECT_TRUE(read_whole(got, bytes, version));
-  EXPECT_TRUE(got == message);
-}
-
 // Each with the fields set by name, here and in Kafka's classes (kafka-clients 4.4.0), spaces put in by hand.
 
 TEST(MessageGolden, Produce) {

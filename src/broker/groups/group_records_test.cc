@@ -9,26 +9,13 @@
 namespace cordwood::broker::groups {
 namespace {
 
-using protocol::bytes_of;
-using protocol::from_hex;
-using protocol::hex_of;
-using protocol::read_whole;
+using protocol::expect_bytes;
 
 TEST(GroupRecords, RoundTripInEveryVersion) {
   for_each_message([]<class Message>() { protocol::expect_round_trips<Message>(50); });
 }
 
 // The same fields set by name, here and in Kafka 4.4.0's classes.
-template <class Message>
-void expect_bytes(const Message& message, std::int16_t version, const char* hex) {
-  SCOPED_TRACE(fmt::format("{} v{}", Message::kName, version));
-  ByteVector bytes = *from_hex(hex);
-  EXPECT_EQ(hex_of(bytes_of(message, version)), hex_of(bytes));
-  Message got;
-  EXPECT_TRUE(read_whole(got, bytes, version));
-  EXPECT_TRUE(got == message);
-}
-
 TEST(GroupRecords, AreWrittenAsKafkaWritesThem) {
   expect_bytes(OffsetCommitKey{.group = "g", .topic = "orders", .partition = 3}, 0, "0001 67 0006 6f7264657273 00000003");
   expect_bytes(OffsetCommitValue{.offset = 77, .leader_epoch = 4, .metadata = "note",

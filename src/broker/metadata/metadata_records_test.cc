@@ -13,10 +13,7 @@
 namespace cordwood::broker::metadata {
 namespace {
 
-using protocol::bytes_of;
-using protocol::from_hex;
-using protocol::hex_of;
-using protocol::read_whole;
+using protocol::expect_bytes;
 
 constexpr Uuid kId{0x1112131415161718, 0x2122232425262728};
 
@@ -34,16 +31,6 @@ TEST(MetadataRecords, HaveEachTheirOwnId) {
 }
 
 // The same fields set by name, here and in Kafka 4.4.0's classes.
-template <class Message>
-void expect_bytes(const Message& message, std::int16_t version, const char* hex) {
-  SCOPED_TRACE(fmt::format("{} v{}", Message::kName, version));
-  ByteVector bytes = *from_hex(hex);
-  EXPECT_EQ(hex_of(bytes_of(message, version)), hex_of(bytes));
-  Message got;
-  EXPECT_TRUE(read_whole(got, bytes, version));
-  EXPECT_TRUE(got == message);
-}
-
 TEST(MetadataRecords, AreWrittenAsKafkaWritesThem) {
   RegisterBrokerRecord broker{.broker_id = 1, .incarnation_id = kId, .broker_epoch = 9,
                               .end_points = {{"PLAINTEXT", "h", 9092, 0}}, .features = {{"metadata.version", 7, 33}},
