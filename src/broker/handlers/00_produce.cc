@@ -246,8 +246,8 @@ class ProduceCall {
     rules.max_message_bytes = config.max_message_bytes;
     rules.target_compression = config.compression;
     rules.gzip_level = config.gzip_level;
-    rules.limits = {};
-    rules.limits.largest_record = config.max_decompressed_message_bytes;
+    // A loop inflates one batch at a time, so this bounds what bombs can make the process hold.
+    rules.limits = {.largest_batch = {256 * MiB}, .largest_record = config.max_decompressed_message_bytes};
     rules.zstd_allowed = exchange_.version() >= kZstdFrom;
     rules.now = now_;
   }
