@@ -1,10 +1,9 @@
 """The flights of 2013 through every client: each codec written once and read back by seven readers, byte for byte.
 
-    flights_e2e.py [PATH OF THE BROKER'S BINARY]
+    tests/with_clients.sh tests/e2e/flights_e2e.py [PATH OF THE BROKER'S BINARY]
 
 Then: 200 look-ups by time against a search through the data; a group of two, of which one leaves; commits that survive a
-restart; what auto.offset.reset does once the committed offset has been deleted. Runs in the Python of $CORDWOOD_VENV; needs
-node, kcat and Java. franz-go is left out, with a message, where there is no Go 1.21. With CORDWOOD_FLIGHTS_KAFKA=1 it runs
+restart; what auto.offset.reset does once the committed offset has been deleted. Needs node, kcat and Java. franz-go is left out, with a message, where there is no Go 1.21. With CORDWOOD_FLIGHTS_KAFKA=1 it runs
 against Apache Kafka instead, which must pass it as well. Environment besides: examples/flights/flights.py.
 """
 import concurrent.futures
@@ -19,12 +18,6 @@ import time
 
 import harness
 from harness import ROOT, TestFailure, check, check_equal
-
-PYTHON = os.path.abspath(harness.python_with_clients())
-if os.path.abspath(sys.executable) != PYTHON:
-    if not os.path.exists(PYTHON):
-        sys.exit(f"there is no {PYTHON}: run ./dev test, or set CORDWOOD_VENV")
-    os.execv(PYTHON, [PYTHON, *sys.argv])
 
 EXAMPLE = os.path.join(ROOT, "examples", "flights")
 sys.path.insert(0, EXAMPLE)
