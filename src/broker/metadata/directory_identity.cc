@@ -50,6 +50,16 @@ const storage::LogDirectory* find_directory(const storage::LogManager& logs, con
   return at == logs.directories().end() ? nullptr : &*at;
 }
 
+// A new log directory's own name is in its parent, and so on upwards: without this a power cut takes the whole directory.
+// Parents that we may not open were not made by us.
+void sync_names_above(io::FileSystem& fs, const io::Path& directory) {
+  for (io::Path path = directory;;) {
+    io::Path parent(io::parent_of(path));
+    if (parent == path || !fs.sync_directory(parent)) return;
+    path = std::move(parent);
+  }
+}
+
 // Whether there is anything from which the metadata could come. The voters alone are not enough: a crash while formatting
 // leaves them so.
 Result<bool> has_metadata(io::FileSystem& fs, const io::Path& log_dir) {
@@ -100,6 +110,7 @@ Result<DirectoryIdentity> identify_directories(const storage::LogEnvironment& en
   if (!without_meta.empty()) {
     if (!cluster_id) cluster_id = Uuid::random(*environment.random).to_string();
     TRY(logs.format(*cluster_id, options.node_id));
+    for (const io::Path& directory : without_meta) sync_names_above(fs, directory);
   }
 
   const storage::LogDirectory* metadata_dir = find_directory(logs, options.metadata_dir);

@@ -54,10 +54,14 @@ Result<void> decode_batch(const record::BatchView& batch, std::string_view where
     if (!applied) return Error{applied.error().code, fmt::format("{}: {}", place, applied.error().what)};
     return {};
   };
-  TRY(record::for_each_record(batch, [&](const record::RecordView& record) {
+  auto go_on = [&](const record::RecordView& record) {
     verdict = visit(record);
     return verdict ? record::Walk::go_on : record::Walk::stop;
-  }));
+  };
+  // Nobody compresses these batches, which are at most 8 MiB; readers take compressed ones all the same, within reason.
+  record::DecompressionLimits limits;
+  limits.largest_batch = limits.largest_record = {64 * MiB};
+  TRY(record::for_each_record(batch, go_on, limits));
   return verdict;
 }
 

@@ -70,14 +70,13 @@ Result<void> write_bootstrap_files(io::FileSystem& fs, const io::Path& log_dir, 
 Result<std::unique_ptr<MetadataLog>> MetadataLog::open(storage::LogEnvironment environment, const LoadedMetadata& loaded) {
   storage::OpenOptions options;
   options.config = metadata_log_config();
-  options.log_start_checkpoint = loaded.walk.start;
+  // A snapshot alone, without any segment: the log goes on where it ends.
+  options.log_start_checkpoint = loaded.walk.has_files ? loaded.walk.start : loaded.end();
   options.is_metadata_log = true;
   TopicPartition partition{"__cluster_metadata", PartitionId{0}};
   std::shared_ptr<storage::PartitionLog> log =
       TRY(storage::PartitionLog::open(environment, loaded.directory, partition, options));
   TRY(log->set_topic_id(kMetadataTopicId));
-  // A snapshot alone, without any segment: the log goes on where it ends.
-  if (!loaded.walk.has_files && loaded.end().value > 0) TRY(log->truncate_fully_and_start_at(loaded.end()));
   if (log->log_end_offset() != loaded.end()) {
     return Error{Errc::corrupt, fmt::format("{}: reading ended at offset {}, opening at {}", loaded.directory, loaded.end(),
                                             log->log_end_offset())};

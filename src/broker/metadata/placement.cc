@@ -72,10 +72,13 @@ std::optional<Refusal> Placement::check_manual(const std::vector<std::int32_t>& 
 
 std::optional<Refusal> Placement::place(Uuid topic_id, PartitionId partition, const std::vector<NodeId>& replicas,
                                         std::vector<MetadataRecord>& records) {
+  bool has_directories = image_.metadata_version() >= kDirectoryIdsFrom;
+  if (has_directories && partitions_in_.empty() && std::ranges::find(replicas, us_) != replicas.end()) {
+    return Refusal{ErrorCode::KAFKA_STORAGE_ERROR, "No log directory is online."};
+  }
   PartitionRecord record;
   record.partition_id = partition.value;
   record.topic_id = topic_id;
-  bool has_directories = image_.metadata_version() >= kDirectoryIdsFrom;
   for (NodeId replica : replicas) {
     record.replicas.push_back(replica.value);
     auto broker = image_.brokers.find(replica);

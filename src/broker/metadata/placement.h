@@ -24,7 +24,7 @@ struct Refusal {
 
 class Placement {
  public:
-  // `directories`: the online ones; must not be empty when a partition is placed here. `image` must outlive the object.
+  // `directories`: the online ones. `image` must outlive the object.
   Placement(const Image& image, NodeId us, const std::vector<Uuid>& directories);
 
   // A replica list of `replication_factor` brokers.
@@ -32,7 +32,7 @@ class Placement {
   // What is wrong with a list of replicas that the client named; `replication_factor` is that of the partitions before.
   std::optional<Refusal> check_manual(const std::vector<std::int32_t>& brokers,
                                       std::optional<std::size_t> replication_factor) const;
-  // The record of a new partition with these replicas. Refused when none of them is alive.
+  // The record of a new partition with these replicas. Refused when none of them is alive, or no directory is online.
   std::optional<Refusal> place(Uuid topic_id, PartitionId partition, const std::vector<NodeId>& replicas,
                                std::vector<MetadataRecord>& records);
 
