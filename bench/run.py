@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Runs the benchmarks of Cordwood and of Apache Kafka's own engine side by side and prints the ratios.
+
+  run.py [append] [lookup] [open] [start]     all of them by default
+  --rounds N      how often each side runs, taking turns (5); medians are compared
+  --folder DIR    where the data goes (a temporary folder in build/bench): a disk, not a tmpfs
+
+Both engines get the same batches, one core each (the same one), and the page cache; nothing is fsynced. Kafka's JVM has
+the options of kafka-run-class and kafka-server-start and is warmed up before anything is measured. CPU time is of the
+whole process, compiler and collector threads included; on a machine that does other things as well, trust it before
+the wall clock. Everything measured is also written to build/bench/results.json.
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests/e2e"))
+from harness import Kafka, Process, free_port, kafka_libs  # noqa: E402
+
+BUILD = os.environ.get("CORDWOOD_BENCH_BUILD", os.path.join(ROOT, "build/bench"))
+PROGRAMS = os.path.join(BUILD, "bench")
+CLASSES = os.path.join(BUILD, "kafka-classes")
+JVM = ["java", "-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
+       "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"]
+ONE_CORE = ["taskset", "-c", "0"]
+
+# (name, batches in the file, records per batch, bytes per value, appends to warm up with, appends)
+SHAPES = [
+    ("16 KiB batch, 1 KiB records", 64, 16, 1010, 20_000, 100_000),
+    ("16 KiB batch, 100 B records", 64, 152, 100, 20_000, 100_000),
+    ("one record of 100 B", 64, 1, 100, 100_000, 500_000),
+]
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def program(name, *arguments):
+    return run([*ONE_CORE, os.path.join(PROGRAMS, name), *map(str, arguments)])
+
+
+def engine(*arguments):
+    classpath = f"{CLASSES}:{kafka_libs()}/*"
+    return run([*ONE_CORE, *JVM, "-cp", classpath, "KafkaEngineBench", *map(str, arguments)])
+
+
+def compile_engine():
+    os.makedirs(CLASSES, exist_ok=True)
+    subprocess.run(["javac", "-cp", f"{kafka_libs()}/*", "-d", CLASSES, os.path.join(ROOT, "bench/kafka/KafkaEngineBench.java")],
+                   check=True)
+
+
+def median(rows, key):
+    return statistics.median(row[key] for row in rows)
+
+
+def show(what, ours, theirs, unit, better):
+    ratio = theirs / ours if better == "lower" else ours / theirs
+    print(f"  {what:<44} {ours:>12,.2f} {theirs:>12,.2f} {unit:<12} {ratio:>7.2f} x better")
+
+
+def heading(text):
+    print(f"\n{text}\n  {'':<44} {'Cordwood':>12} {'Kafka':>12}")
+
+
+def bench_append(folder, rounds, results):
+    heading("append to one partition, one core (validation included)")
+    for name, batches, records, value, warm_up, count in SHAPES:
+        file = os.path.join(folder, "batches")
+        run([os.path.join(PROGRAMS, "make_batches"), file, str(batches), str(records), str(value)])
+        ours, theirs = [], []
+        for _ in range(rounds):
+            ours += program("append_bench", folder, file, warm_up, count)
+            theirs += engine("append", folder, file, warm_up, count)
+        results.append({"bench": "append", "shape": name, "cordwood": ours, "kafka": theirs})
+        for side in (ours, theirs):
+            for row in side:
+                row["per_s"] = row["appends"] / row["wall_s"]
+                row["mb_per_s"] = row["bytes"] / row["wall_s"] / 1e6
+                row["per_cpu_s"] = row["appends"] / row["cpu_s"]
+        show(name, median(ours, "per_s"), median(theirs, "per_s"), "appends/s", "higher")
+        show("", median(ours, "mb_per_s"), median(theirs, "mb_per_s"), "MB/s", "higher")
+        show("  per second of CPU", median(ours, "per_cpu_s"), median(theirs, "per_cpu_s"), "appends/s", "higher")
+
+
+def bench_lookup(folder, rounds, results):
+    heading("look-ups in a segment of 1 GiB in the page cache")
+    directory = os.path.join(folder, "lookup-0")
+    program("lookup_bench", "make", directory)
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours += program("lookup_bench", "run", directory, 20_000, 100_000)
+        theirs += engine("lookup", directory, 100_000, 100_000)
+    shutil.rmtree(directory)
+    results.append({"bench": "lookup", "cordwood": ours, "kafka": theirs})
+    for bench, words in (("read_by_offset", "find and read 16 KiB by offset"), ("find_by_time", "find a record by time")):
+        for key in ("p50_us", "p99_us", "p999_us"):
+            show(f"{words}, {key[:-3]}", median([r for r in ours if r["bench"] == bench], key),
+                 median([r for r in theirs if r["bench"] == bench], key), "us", "lower")
+
+
+def bench_open(folder, rounds, results, logs=1000):
+    heading(f"opening {logs} partitions after a clean stop, one after the other")
+    made = os.path.join(folder, "open")
+    program("open_bench", "make", made, logs)
+    copy = os.path.join(folder, "open-kafka")  # Kafka's close adds files
+    shutil.copytree(made, copy)
+    ours = program("open_bench", "run", made, rounds)
+    theirs = engine("open", copy, rounds + 2)[2:]  # the first two warm the JVM up
+    shutil.rmtree(made)
+    shutil.rmtree(copy)
+    results.append({"bench": "open", "cordwood": ours, "kafka": theirs})
+    show("all of them", median(ours, "wall_s") * 1e3, median(theirs, "wall_s") * 1e3, "ms", "lower")
+
+
+class OurProcess(Process):
+    def __init__(self, folder, port, overrides):
+        super().__init__(os.path.join(folder, "cordwood.log"))
+        self.port = port
+        self.command = [os.path.join(BUILD, "cordwood"), "broker"]
+        settings = {"log.dirs": os.path.join(folder, "data"), "listeners": f"PLAINTEXT://127.0.0.1:{port}", **overrides}
+        for key, value in settings.items():
+            self.command += ["--override", f"{key}={value}"]
+
+
+class TheirProcess(Kafka):
+    def __init__(self, folder, port, overrides):
+        super().__init__(folder, overrides=overrides)
+        self.port = port
+        self.format()
+        self.command = [*JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-cp", f"{kafka_libs()}/*", "kafka.Kafka",
+                        self.write_properties()]
+
+
+def resident_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+
+def start_once(make, folder, rest_s):
+    """Starts a broker on an empty (Kafka: freshly formatted) directory. Milliseconds from the start of the process to a
+    connection and to the end of a consumer group's first round trip; resident memory at rest before and after it."""
+    overrides = {"group.initial.rebalance.delay.ms": "0"}
+    row = {}
+    broker = make(folder, free_port(), overrides)
+    with open(broker.log, "ab") as out:
+        began = time.monotonic()
+        broker.process = subprocess.Popen(broker.command, stdout=out, stderr=subprocess.STDOUT, cwd=folder)
+        with broker:
+            client = subprocess.Popen([os.path.join(PROGRAMS, "first_round_trip"), str(broker.port), "120"],
+                                      stdout=subprocess.PIPE, text=True)
+            launched_ms = (time.monotonic() - began) * 1e3
+            steps, _ = client.communicate()
+            if client.returncode != 0:
+                sys.exit(f"the round trip failed; the broker said:\n{broker.output()[-3000:]}")
+            row.update({key: value + launched_ms for key, value in json.loads(steps).items()})
+            time.sleep(rest_s)
+            row["rss_kib"] = resident_kib(broker.process.pid)
+            began = time.monotonic()
+            broker.stop()
+            row["stop_ms"] = (time.monotonic() - began) * 1e3
+    return row
+
+
+def bench_start(folder, rounds, results):
+    heading("from exec to serving, on an empty directory")
+    ours, theirs = [], []
+    for i in range(rounds):
+        for side, make in ((ours, OurProcess), (theirs, TheirProcess)):
+            own = os.path.join(folder, f"start-{make.__name__}-{i}")
+            os.makedirs(own)
+            side.append(start_once(make, own, 2))
+            shutil.rmtree(own)
+    results.append({"bench": "start", "cordwood": ours, "kafka": theirs})
+    show("takes connections", median(ours, "connected_ms"), median(theirs, "connected_ms"), "ms", "lower")
+    show("has served a consumer group once", median(ours, "committed_ms"), median(theirs, "committed_ms"), "ms", "lower")
+    show("resident memory at rest after that", median(ours, "rss_kib") / 1024, median(theirs, "rss_kib") / 1024, "MiB", "lower")
+    show("clean stop", median(ours, "stop_ms"), median(theirs, "stop_ms"), "ms", "lower")
+
+
+def main():
+    benches = {"append": bench_append, "lookup": bench_lookup, "open": bench_open, "start": bench_start}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bench", nargs="*", help=", ".join(benches))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder")
+    arguments = parser.parse_args()
+    chosen = arguments.bench or list(benches)
+    if not set(chosen) <= set(benches):
+        parser.error(f"there are {', '.join(benches)}")
+    kafka_libs()
+    compile_engine()
+    results = []
+    folder = tempfile.mkdtemp(prefix="data-", dir=arguments.folder or BUILD)
+    try:
+        for name in chosen:
+            benches[name](folder, arguments.rounds, results)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    with open(os.path.join(BUILD, "results.json"), "w", encoding="utf-8") as f:
+        json.dump(results, f, indent=1)
+
+
+if __name__ == "__main__":
+    main()
