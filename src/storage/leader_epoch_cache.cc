@@ -36,13 +36,13 @@ Result<void> LeaderEpochCache::assign(LeaderEpoch epoch, Offset start_offset) {
     return Error{Errc::invalid, fmt::format("{}: epoch {} from offset {} on", path_, epoch, start_offset)};
   }
   if (!assign_to(entries_, {epoch, start_offset})) return {};
-  return flush();
+  return changed(io::Fsync::yes);
 }
 
 Result<void> LeaderEpochCache::truncate_from_end(Offset end, io::Fsync fsync) {
   if (entries_.empty() || entries_.back().start_offset < end) return {};
   while (!entries_.empty() && entries_.back().start_offset >= end) entries_.pop_back();
-  return write_epoch_checkpoint(*fs_, path_, entries_, fsync);
+  return changed(fsync);
 }
 
 Result<void> LeaderEpochCache::truncate_from_start(Offset start, io::Fsync fsync) {
@@ -53,12 +53,18 @@ Result<void> LeaderEpochCache::truncate_from_start(Offset start, io::Fsync fsync
   if (holder == entries_.begin() && holder->start_offset == start) return {};
   holder->start_offset = start;
   entries_.erase(entries_.begin(), holder);
-  return write_epoch_checkpoint(*fs_, path_, entries_, fsync);
+  return changed(fsync);
 }
 
 Result<void> LeaderEpochCache::clear() {
   entries_.clear();
-  return flush();
+  return changed(io::Fsync::yes);
+}
+
+Result<void> LeaderEpochCache::changed(io::Fsync fsync) {
+  ++version_;
+  if (deferred_) return {};
+  return write_epoch_checkpoint(*fs_, path_, entries_, fsync);
 }
 
 Result<void> LeaderEpochCache::flush() { return write_epoch_checkpoint(*fs_, path_, entries_); }

@@ -3,6 +3,7 @@
 // Rules: docs/formats/checkpoints.md, "leader epochs" (seen on Kafka 4.4.0). Externally locked (by its PartitionLog).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -37,6 +38,14 @@ class LeaderEpochCache {
   Result<void> clear();  // and writes "0\n0\n"
   Result<void> flush();  // writes the file whatever happened before
 
+  // From now on changes stay in memory: the owner writes entries() when is_unwritten(), outside of its lock, and says
+  // which version() it has written. What a crash loses like this is found again in the batches behind the recovery point,
+  // as long as the file is written before that point moves.
+  void defer_writes() { deferred_ = true; }
+  bool is_unwritten() const { return version_ != written_version_; }
+  std::uint64_t version() const { return version_; }
+  void mark_written(std::uint64_t version) { written_version_ = version; }
+
   std::optional<EpochEntry> latest() const;
   std::optional<EpochEntry> earliest() const;
   std::optional<LeaderEpoch> epoch_of(Offset offset) const;
@@ -47,8 +56,12 @@ class LeaderEpochCache {
 
  private:
   LeaderEpochCache(io::FileSystem& fs, io::Path path) : fs_(&fs), path_(std::move(path)) {}
+  Result<void> changed(io::Fsync fsync);
   io::FileSystem* fs_;
   io::Path path_;
+  bool deferred_ = false;
+  std::uint64_t version_ = 0;
+  std::uint64_t written_version_ = 0;
   std::vector<EpochEntry> entries_;  // ascending by epoch and by start
 };
 

@@ -10,6 +10,23 @@ namespace cordwood::storage {
 
 // --- flush ---
 
+Result<void> PartitionLog::Impl::save_epochs() {
+  std::vector<EpochEntry> entries;
+  std::uint64_t version = 0;
+  io::Path path;
+  {
+    MutexLock lock(mu);
+    if (renamed || !epochs.is_unwritten()) return {};
+    entries = epochs.entries();
+    version = epochs.version();
+    path = io::join(*directory.load(), kLeaderEpochCheckpoint);
+  }
+  TRY(write_epoch_checkpoint(*env.fs, path, entries));
+  MutexLock lock(mu);
+  epochs.mark_written(version);
+  return {};
+}
+
 Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
   if (std::optional<Error> refused = refusal()) return *refused;
   MutexLock flush_lock(flush_mu);
@@ -18,6 +35,7 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
   std::vector<io::Path> snapshot_files;
   io::Path where;
   bool new_files = false;
+  bool new_directory = false;
   {
     MutexLock lock(mu);
     if (renamed) return {};
@@ -38,8 +56,10 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
       return true;
     });
     where = *directory.load();
+    new_directory = std::exchange(directory_is_new, false);
   }
-  const auto sync_all = [&]() -> Result<void> {
+  const auto sync_all = [&]() REQUIRES(flush_mu) -> Result<void> {
+    TRY(save_epochs());
     for (const io::Path& path : snapshot_files) {
       Result<std::shared_ptr<io::File>> file = env.fs->open(path, io::OpenMode::read_write);
       if (!file && file.error().code == Errc::not_found) continue;  // went with its segment meanwhile
@@ -48,6 +68,7 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
     }
     for (const auto& segment : to_sync) TRY(segment->sync());
     if (new_files || !snapshot_files.empty()) TRY(env.fs->sync_directory(where));
+    if (new_directory) TRY(env.fs->sync_directory(io::Path(io::parent_of(where))));
     return {};
   };
   if (Result<void> synced = sync_all(); !synced) {
@@ -150,28 +171,32 @@ Result<void> PartitionLog::truncate_to(Offset offset) {
   if (std::optional<Error> refusal = impl_->refusal()) return *refusal;
   if (offset < Offset{0}) return Error{Errc::invalid, fmt::format("cannot truncate to {}", offset)};
   MutexLock flush_lock(impl_->flush_mu);
-  MutexLock lock(impl_->mu);
-  if (impl_->closed) return Error{Errc::closed, fmt::format("{} is closed", impl_->partition.to_string())};
-  Result<void> truncated;
-  if (offset >= impl_->end.load().offset) {
-    truncated = impl_->epochs.truncate_from_end(offset);
-  } else if (impl_->segments.front()->base_offset() > offset) {
-    truncated = impl_->truncate_fully(offset);
-  } else {
-    truncated = impl_->truncate_within(offset);
-  }
-  if (!truncated) impl_->fail(truncated.error());
+  Result<void> truncated = impl_->truncate(offset);
+  if (truncated) truncated = impl_->save_epochs();
+  if (!truncated && truncated.error().code != Errc::closed) impl_->fail(truncated.error());
   return truncated;
+}
+
+Result<void> PartitionLog::Impl::truncate(Offset offset) {
+  MutexLock lock(mu);
+  if (closed) return Error{Errc::closed, fmt::format("{} is closed", partition.to_string())};
+  if (offset >= end.load().offset) return epochs.truncate_from_end(offset);
+  if (segments.front()->base_offset() > offset) return truncate_fully(offset);
+  return truncate_within(offset);
 }
 
 Result<void> PartitionLog::truncate_fully_and_start_at(Offset offset) {
   if (std::optional<Error> refusal = impl_->refusal()) return *refusal;
   if (offset < Offset{0}) return Error{Errc::invalid, fmt::format("a log cannot start at {}", offset)};
   MutexLock flush_lock(impl_->flush_mu);
-  MutexLock lock(impl_->mu);
-  if (impl_->closed) return Error{Errc::closed, fmt::format("{} is closed", impl_->partition.to_string())};
-  Result<void> truncated = impl_->truncate_fully(offset);
-  if (!truncated) impl_->fail(truncated.error());
+  const auto truncate = [&]() REQUIRES(impl_->flush_mu) -> Result<void> {
+    MutexLock lock(impl_->mu);
+    if (impl_->closed) return Error{Errc::closed, fmt::format("{} is closed", impl_->partition.to_string())};
+    return impl_->truncate_fully(offset);
+  };
+  Result<void> truncated = truncate();
+  if (truncated) truncated = impl_->save_epochs();
+  if (!truncated && truncated.error().code != Errc::closed) impl_->fail(truncated.error());
   return truncated;
 }
 

@@ -69,14 +69,16 @@ class Loader {
                   ProducerState(options_.producer.expiration_ms),
                   ProducerSnapshots(fs_, *environment_.logger, directory_, inventory.snapshots),
                   TRY(LeaderEpochCache::open(fs_, epoch_path)),
-                  {}, {}, {}, {}, {}};
+                  {}, {}, {}, {}, {}, false};
+    log.epochs.defer_writes();
+    log.directory_is_new = directory_is_new_;
     if (inventory.partition_metadata) log.topic_id = TRY(read_partition_metadata(fs_, directory_));
 
     TRY(open_segments(log, inventory));
     if (!clean()) TRY(recover_unflushed(log));
     TRY(find_log_end(log));
-    TRY(log.epochs.truncate_from_end(log.log_end, io::Fsync::no));
-    TRY(log.epochs.truncate_from_start(options_.log_start_checkpoint, io::Fsync::no));
+    TRY(log.epochs.truncate_from_end(log.log_end));
+    TRY(log.epochs.truncate_from_start(options_.log_start_checkpoint));
     log.log_start = std::max(options_.log_start_checkpoint, log.segments.front()->base_offset());
     TRY(reload_producers(log));
     return log;
@@ -87,7 +89,7 @@ class Loader {
     Result<std::vector<io::DirectoryEntry>> entries = fs_.list(directory_);
     if (entries || entries.error().code != Errc::not_found) return entries;
     TRY(fs_.create_directories(directory_));
-    TRY(fs_.sync_directory(io::Path(io::parent_of(directory_))));
+    directory_is_new_ = true;
     return std::vector<io::DirectoryEntry>();
   }
 
@@ -196,6 +198,7 @@ class Loader {
   const io::Path& directory_;
   const OpenOptions& options_;
   RecoveryReport& report_;
+  bool directory_is_new_ = false;
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ struct LoadedLog {
   // which is left as it lies.
   FilePosition active_end;
   std::optional<Uuid> topic_id;
+  bool directory_is_new = false;  // its name in the log directory is not synced yet
 };
 
 Result<LoadedLog> load_log(const LogEnvironment& environment, const io::Path& directory, const OpenOptions& options,

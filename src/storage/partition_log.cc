@@ -28,6 +28,7 @@ PartitionLog::Impl::Impl(LogEnvironment log_environment, TopicPartition name, Op
       producers(std::move(loaded.producers)),
       snapshots(std::move(loaded.snapshots)),
       epochs(std::move(loaded.epochs)),
+      directory_is_new(loaded.directory_is_new),
       torn_tail(loaded.active_end < FilePosition{segments.back()->size().value}),
       log_start(loaded.log_start),
       high_watermark(std::clamp(options.high_watermark_checkpoint, loaded.log_start,

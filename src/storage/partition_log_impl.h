@@ -60,6 +60,9 @@ struct PartitionLog::Impl {
 
   // --- flush and truncation (log_durability.cc) ---
   Result<void> flush_up_to(Offset offset) EXCLUDES(flush_mu, mu);
+  // Writes leader-epoch-checkpoint when it is behind: always before the recovery point moves.
+  Result<void> save_epochs() REQUIRES(flush_mu) EXCLUDES(mu);
+  Result<void> truncate(Offset offset) REQUIRES(flush_mu) EXCLUDES(mu);
   Result<void> truncate_fully(Offset offset) REQUIRES(flush_mu, mu);
   Result<void> truncate_within(Offset offset) REQUIRES(flush_mu, mu);
 
@@ -82,6 +85,7 @@ struct PartitionLog::Impl {
   std::vector<Offset> unsynced_snapshots GUARDED_BY(mu);  // written by rolls
   std::function<void(Offset)> roll_callback GUARDED_BY(mu);
   std::function<void(const Error&)> failure_callback GUARDED_BY(mu);
+  bool directory_is_new GUARDED_BY(mu) = false;  // its name is not durable yet
   bool torn_tail GUARDED_BY(mu) = false;  // bytes behind the last whole batch of the active segment
   bool closed GUARDED_BY(mu) = false;
   bool renamed GUARDED_BY(mu) = false;    // for deletion: nothing is written any more

@@ -1,0 +1,55 @@
+#include "storage/txn_index.h"
+
+#include "storage/log_testing.h"
+
+namespace cordwood::storage {
+namespace {
+
+constexpr const char* kPath = "/00000000000000000100.txnindex";
+
+AbortedEntry entry(std::int64_t producer, std::int64_t first, std::int64_t last, std::int64_t stable) {
+  return {producer, {first}, {last}, {stable}};
+}
+
+TEST(TxnIndex, WritesKafkasBytes) {
+  io::MemFileSystem fs;
+  auto index = TxnIndex::open(fs, kPath).value();
+  index->append(entry(4000, 100, 142, 143)).value();
+  const std::string bytes = testing_support::content_of(fs, kPath);
+  std::string hex;
+  for (unsigned char byte : bytes) hex += fmt::format("{:02x}", byte);
+  EXPECT_EQ(hex, "0000" "0000000000000fa0" "0000000000000064" "000000000000008e" "000000000000008f");
+}
+
+TEST(TxnIndex, KeepsEntriesInTheOrderOfMarkers) {
+  io::MemFileSystem fs;
+  const std::vector<AbortedEntry> entries = {entry(1, 100, 110, 101), entry(2, 101, 120, 121), entry(1, 115, 130, 131)};
+  {
+    auto index = TxnIndex::open(fs, kPath).value();
+    for (const AbortedEntry& e : entries) index->append(e).value();
+    EXPECT_EQ(index->append(entry(3, 90, 130, 131)).error().code, Errc::out_of_range);
+    EXPECT_EQ(index->entries().value(), entries);
+  }
+  auto reopened = TxnIndex::open(fs, kPath).value();
+  EXPECT_EQ(reopened->entries().value(), entries);
+  reopened->truncate_to({120}).value();
+  EXPECT_EQ(reopened->entries()->size(), 1u);
+  reopened->reset().value();
+  EXPECT_TRUE(reopened->entries()->empty());
+  EXPECT_EQ(testing_support::content_of(fs, kPath), "");
+  reopened->append(entry(1, 1, 2, 3)).value();
+  EXPECT_EQ(reopened->entries()->size(), 1u);
+  reopened->sync().value();
+}
+
+TEST(TxnIndex, PassesOverAPartialEntryAndRefusesVersions) {
+  io::MemFileSystem fs;
+  testing_support::put(fs, kPath, std::string(34 + 33, '\0'));
+  auto index = TxnIndex::open(fs, kPath).value();
+  EXPECT_EQ(index->entries()->size(), 1u);
+  testing_support::put(fs, kPath, std::string("\1", 1) + std::string(33, '\0'));
+  EXPECT_EQ(TxnIndex::open(fs, kPath).value()->entries().error().code, Errc::unsupported);
+}
+
+}  // namespace
+}  // namespace cordwood::storage
