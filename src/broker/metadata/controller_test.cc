@@ -374,7 +374,7 @@ TEST(Controller, RefusesWhatWouldEndInDataBeingHidden) {
          ASSERT_TRUE(fs.remove_file("/data/bootstrap.checkpoint"));
          ASSERT_TRUE(fs.create_directories("/data/orders-0"));
        },
-       Errc::invalid, "/data holds partitions, but /data holds no metadata that would name them"},
+       Errc::invalid, "/data/orders-0 has no partition.metadata, so its topic has no id"},
       {"a broken quorum-state",
        [](auto& fs, auto&) { replace(fs, "/data/__cluster_metadata-0/quorum-state", "{", "["); }, Errc::corrupt,
        "/data/__cluster_metadata-0/quorum-state: not a JSON object"},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "broker/metadata/adoption.h"
 #include "broker/metadata/metadata_log.h"
 #include "storage/directory_files.h"
 
@@ -60,10 +61,8 @@ void sync_names_above(io::FileSystem& fs, const io::Path& directory) {
   }
 }
 
-// Whether there is anything from which the metadata could come. The voters alone are not enough: a crash while formatting
-// leaves them so.
-Result<bool> has_metadata(io::FileSystem& fs, const io::Path& log_dir) {
-  if (TRY(fs.exists(io::join(log_dir, kBootstrapCheckpoint)))) return true;
+// Whether a snapshot or the log itself says what the cluster is.
+Result<bool> has_records(io::FileSystem& fs, const io::Path& log_dir) {
   io::Path directory = io::join(log_dir, kMetadataPartition);
   if (!TRY(fs.exists(directory))) return false;
   if (!TRY(list_snapshots(fs, directory)).empty()) return true;
@@ -71,7 +70,15 @@ Result<bool> has_metadata(io::FileSystem& fs, const io::Path& log_dir) {
     if (!entry.name.ends_with(".log")) continue;
     if (TRY(fs.status(io::join(directory, entry.name))).size.value > 0) return true;
   }
-  io::Path zero = io::join(directory, snapshot_file_name({}));
+  return false;
+}
+
+// Whether there is anything from which the metadata could come. The voters alone are not enough: a crash while formatting
+// leaves them so.
+Result<bool> has_metadata(io::FileSystem& fs, const io::Path& log_dir) {
+  if (TRY(fs.exists(io::join(log_dir, kBootstrapCheckpoint)))) return true;
+  if (TRY(has_records(fs, log_dir))) return true;
+  io::Path zero = io::join(io::join(log_dir, kMetadataPartition), snapshot_file_name({}));
   if (!TRY(fs.exists(zero))) return false;
   return !TRY(read_snapshot_file(fs, zero)).records.empty();
 }
@@ -84,6 +91,7 @@ Result<DirectoryIdentity> identify_directories(const storage::LogEnvironment& en
   std::optional<std::string> cluster_id = options.cluster_id;
   std::vector<io::Path> without_meta;
   io::Path with_partitions;  // one of them, for the sentence
+  std::vector<MetadataRecord> adopted;
   bool holds_anything = false;
   for (const storage::LogDirectory& directory : logs.directories()) {
     if (directory.offline) continue;
@@ -119,15 +127,24 @@ Result<DirectoryIdentity> identify_directories(const storage::LogEnvironment& en
   }
   if (metadata_dir->offline) return *metadata_dir->offline;
   if (!cluster_id) return refused("no log directory is online");
-  if (!TRY(has_metadata(fs, metadata_dir->path))) {
-    if (!with_partitions.empty()) {
-      return refused(fmt::format("{} holds partitions, but {} holds no metadata that would name them", with_partitions,
-                                 metadata_dir->path));
+  // Also when only the bootstrap files are there: a take-over that was cut short goes on.
+  if (!with_partitions.empty() && !TRY(has_records(fs, metadata_dir->path))) {
+    adopted = TRY(adopted_records(fs, logs, options.node_id));
+    environment.logger->warn(
+        "{} holds partitions, but {} holds no metadata that would name them: they are taken over by a stand-alone broker, "
+        "under the names and ids of their directories and with the broker's default settings",
+        with_partitions, metadata_dir->path);
+    for (const MetadataRecord& record : adopted) {
+      if (const auto* topic = std::get_if<TopicRecord>(&record.body)) {
+        environment.logger->info("topic {} with id {} is taken over", topic->name, topic->topic_id.to_string());
+      }
     }
+  }
+  if (!TRY(has_metadata(fs, metadata_dir->path))) {
     BootstrapFiles files{options.node_id, metadata_dir->id, options.controller_listener, default_bootstrap_records()};
     TRY(write_bootstrap_files(fs, metadata_dir->path, files, environment.clock->now()));
   }
-  return DirectoryIdentity{*cluster_id, metadata_dir->path, metadata_dir->id};
+  return DirectoryIdentity{*cluster_id, metadata_dir->path, metadata_dir->id, std::move(adopted)};
 }
 
 }  // namespace cordwood::broker::metadata
