@@ -3,8 +3,9 @@
     tests/with_clients.sh tests/e2e/flights_e2e.py [PATH OF THE BROKER'S BINARY]
 
 Then: 200 look-ups by time against a search through the data; a group of two, of which one leaves; commits that survive a
-restart; what auto.offset.reset does once the committed offset has been deleted. Needs node, kcat and Java. franz-go is left out, with a message, where there is no Go 1.21. With CORDWOOD_FLIGHTS_KAFKA=1 it runs
-against Apache Kafka instead, which must pass it as well. Environment besides: examples/flights/flights.py.
+restart; what auto.offset.reset does once the committed offset has been deleted. Needs node, kcat and Java; franz-go is left
+out, with a message, where there is no Go 1.21. With CORDWOOD_FLIGHTS_KAFKA=1 it runs against Apache Kafka instead, which
+must pass it as well. Environment besides: examples/flights/flights.py.
 """
 import concurrent.futures
 import json

@@ -30,23 +30,23 @@ constexpr BrokerKey make_key(std::string_view name, ConfigType type, const char*
   return key;
 }
 
-constexpr auto make_table() {
-  using namespace rules;
-  using enum ConfigType;
-  using enum Scope;
-  using enum Visibility;
-  using enum Effect;
-  return std::array{
+namespace table {
+using namespace rules;
+using enum ConfigType;
+using enum Scope;
+using enum Visibility;
+using enum Effect;
+constexpr BrokerKey kKeys[] = {
 #define BROKER_CONFIG(...) make_key(__VA_ARGS__),
 #include "broker/configs/broker_config_table.inc"
 #undef BROKER_CONFIG
-  };
-}
-constexpr auto kTable = make_table();
+};
+}  // namespace table
+constexpr std::span<const BrokerKey> kTable = table::kKeys;
 
 // Positions in kTable, ascending by name.
 constexpr auto kByName = [] {
-  std::array<std::uint16_t, kTable.size()> order{};
+  std::array<std::uint16_t, std::size(table::kKeys)> order{};
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint16_t>(i);
   std::ranges::sort(order, {}, [](std::uint16_t i) { return kTable[i].name; });
   return order;

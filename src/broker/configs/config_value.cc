@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace cordwood::broker::configs {
 namespace {
@@ -333,8 +334,12 @@ std::vector<std::string> in_hash_order(std::vector<std::string> names, std::size
     buckets = 16;
     while (names.size() * 4 > buckets * 3) buckets *= 2;
   }
-  std::ranges::stable_sort(names, {}, [&](const std::string& name) { return hash_of(name) & (buckets - 1); });
-  return names;
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // slot, then the position given
+  for (std::size_t i = 0; i < names.size(); ++i) places.emplace_back(hash_of(names[i]) & (buckets - 1), i);
+  std::ranges::sort(places);
+  std::vector<std::string> ordered;
+  for (auto [slot, position] : places) ordered.push_back(std::move(names[position]));
+  return ordered;
 }
 
 }  // namespace cordwood::broker::configs

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "broker/configs/broker_configs.h"
 
@@ -27,19 +26,19 @@ constexpr GroupKey make_key(std::string_view name, ConfigType type, const char* 
   return key;
 }
 
-constexpr auto make_table() {
-  using namespace rules;
-  using enum ConfigType;
-  constexpr const char* kNoDefault = nullptr;
-  constexpr bool shown = true;
-  constexpr bool hidden = false;
-  return std::array{
+namespace table {
+using namespace rules;
+using enum ConfigType;
+constexpr const char* kNoDefault = nullptr;
+constexpr bool shown = true;
+constexpr bool hidden = false;
+constexpr GroupKey kKeys[] = {
 #define GROUP_CONFIG(...) make_key(__VA_ARGS__),
 #include "broker/configs/group_config_table.inc"
 #undef GROUP_CONFIG
-  };
-}
-constexpr auto kTable = make_table();
+};
+}  // namespace table
+constexpr std::span<const GroupKey> kTable = table::kKeys;
 
 constexpr KeyDefinition kClientMetrics[] = {
     {"metrics", ConfigType::list, "", rules::any_list()},

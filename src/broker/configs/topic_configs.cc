@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "broker/configs/broker_configs.h"
 #include "broker/configs/topic_config_keys.h"
@@ -27,19 +26,19 @@ constexpr TopicKey make_key(std::string_view name, ConfigType type, const char* 
   return key;
 }
 
-constexpr auto make_table() {
-  using namespace rules;
-  using enum ConfigType;
-  constexpr const char* kNoDefault = nullptr;
-  constexpr bool shown = true;
-  constexpr bool hidden = false;
-  return std::array{
+namespace table {
+using namespace rules;
+using enum ConfigType;
+constexpr const char* kNoDefault = nullptr;
+constexpr bool shown = true;
+constexpr bool hidden = false;
+constexpr TopicKey kKeys[] = {
 #define TOPIC_CONFIG(...) make_key(__VA_ARGS__),
 #include "broker/configs/topic_config_table.inc"
 #undef TOPIC_CONFIG
-  };
-}
-constexpr auto kTable = make_table();
+};
+}  // namespace table
+constexpr std::span<const TopicKey> kTable = table::kKeys;
 
 // Kafka's hash table of topic settings has this many slots.
 constexpr std::size_t kDescribeBuckets = 64;
