@@ -19,6 +19,12 @@ static_assert(kSize == OffsetIndex::kEntrySize);
 std::int32_t relative_offset(BytesView entry) { return load_be<std::int32_t>(entry, kRelativeOffset); }
 std::int32_t position(BytesView entry) { return load_be<std::int32_t>(entry, kPosition); }
 
+// Wraps where a file's name promises offsets near the largest; such an entry then lies below its base.
+Offset offset_in(Offset base, BytesView entry) {
+  return {static_cast<std::int64_t>(static_cast<std::uint64_t>(base.value) +
+                                    static_cast<std::uint64_t>(static_cast<std::int64_t>(relative_offset(entry))))};
+}
+
 BytesView entry_at(BytesView entries, std::int64_t i) {
   return entries.subspan(static_cast<std::size_t>(i) * kSize, kSize);
 }
@@ -32,17 +38,17 @@ Result<std::unique_ptr<OffsetIndex>> OffsetIndex::open(io::FileSystem& fs, const
 }
 
 IndexEntry OffsetIndex::lookup(Offset target) const {
-  std::int64_t relative = target.value - base_offset_.value;
   IndexEntry none{base_offset_, {0}};
-  if (relative < 0) return none;
+  if (target < base_offset_) return none;
+  std::int64_t relative = target.value - base_offset_.value;
   return file_->read([&](BytesView entries) {
     std::int64_t count =
         count_entries_before(entries, kSize, [&](BytesView e) { return relative_offset(e) <= relative; });
     if (count == 0) return none;
     BytesView found = entry_at(entries, count - 1);
     // Bytes of a damaged file: the start of the segment is always right.
-    if (relative_offset(found) < 0 || position(found) < 0) return none;
-    return IndexEntry{{base_offset_.value + relative_offset(found)}, {position(found)}};
+    if (offset_in(base_offset_, found) < base_offset_ || position(found) < 0) return none;
+    return IndexEntry{offset_in(base_offset_, found), {position(found)}};
   });
 }
 
@@ -51,15 +57,15 @@ std::optional<IndexEntry> OffsetIndex::first_at_or_after(FilePosition wanted) co
     std::int64_t below = count_entries_before(entries, kSize, [&](BytesView e) { return position(e) < wanted.value; });
     if (below * static_cast<std::int64_t>(kSize) == static_cast<std::int64_t>(entries.size())) return std::nullopt;
     BytesView found = entry_at(entries, below);
-    if (relative_offset(found) < 0) return std::nullopt;
-    return IndexEntry{{base_offset_.value + relative_offset(found)}, {position(found)}};
+    if (offset_in(base_offset_, found) < base_offset_) return std::nullopt;
+    return IndexEntry{offset_in(base_offset_, found), {position(found)}};
   });
 }
 
 Result<void> OffsetIndex::append(Offset last_offset, FilePosition batch_start) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
-  std::int64_t relative = last_offset.value - base_offset_.value;
-  if (relative < 0 || relative > kLargest || batch_start.value < 0 || batch_start.value > kLargest) {
+  if (last_offset < base_offset_ || last_offset.value - base_offset_.value > kLargest || batch_start.value < 0 ||
+      batch_start.value > kLargest) {
     return Error{Errc::out_of_range, fmt::format("{}: no entry for offset {} at position {} in a segment from {} on",
                                                  path(), last_offset, batch_start, base_offset_)};
   }
@@ -68,7 +74,7 @@ Result<void> OffsetIndex::append(Offset last_offset, FilePosition batch_start) {
                                             previous->offset, last_offset)};
   }
   std::byte bytes[kSize];
-  store_be<std::int32_t>(bytes, kRelativeOffset, static_cast<std::int32_t>(relative));
+  store_be<std::int32_t>(bytes, kRelativeOffset, static_cast<std::int32_t>(last_offset.value - base_offset_.value));
   store_be<std::int32_t>(bytes, kPosition, static_cast<std::int32_t>(batch_start.value));
   return file_->append(bytes);
 }
@@ -77,7 +83,7 @@ std::optional<IndexEntry> OffsetIndex::entry(std::int64_t i) const {
   return file_->read([&](BytesView entries) -> std::optional<IndexEntry> {
     if (i < 0 || i >= static_cast<std::int64_t>(entries.size() / kSize)) return std::nullopt;
     BytesView found = entry_at(entries, i);
-    return IndexEntry{{base_offset_.value + relative_offset(found)}, {position(found)}};
+    return IndexEntry{offset_in(base_offset_, found), {position(found)}};
   });
 }
 
@@ -99,7 +105,7 @@ std::optional<std::int64_t> OffsetIndex::first_disorder() const {
 }
 
 Result<void> OffsetIndex::truncate_to(Offset target) {
-  std::int64_t relative = target.value - base_offset_.value;
+  std::int64_t relative = target < base_offset_ ? 0 : target.value - base_offset_.value;
   TRY(file_->map());
   std::int64_t kept = file_->read([&](BytesView entries) {
     return count_entries_before(entries, kSize, [&](BytesView e) { return relative_offset(e) < relative; });

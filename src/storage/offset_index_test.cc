@@ -136,6 +136,18 @@ TEST_F(OffsetIndexTest, GarbageGivesTheStartOfTheSegmentOrSomeEntryAndNeverHarm)
   }
 }
 
+TEST_F(OffsetIndexTest, ABaseNearTheLargestOffsetOverflowsNothing) {
+  auto last = OffsetIndex::open(fs, "/last", {INT64_MAX - 1}, {800}, OffsetIndex::Growth::full).value();
+  last->append({INT64_MAX}, {5}).value();
+  EXPECT_EQ(last->lookup({INT64_MAX}), (IndexEntry{{INT64_MAX}, {5}}));
+  EXPECT_EQ(last->lookup({INT64_MIN}), (IndexEntry{{INT64_MAX - 1}, {0}}));
+  io::write_file_atomically(fs, "/wild", ByteVector(8, std::byte{0x7f})).value();
+  auto wild = OffsetIndex::open(fs, "/wild", {INT64_MAX - 1}, {800}, OffsetIndex::Growth::as_it_is).value();
+  EXPECT_EQ(wild->lookup({INT64_MAX}), (IndexEntry{{INT64_MAX - 1}, {0}}));
+  EXPECT_FALSE(wild->first_at_or_after({0}));
+  EXPECT_TRUE(wild->truncate_to({INT64_MIN}));
+}
+
 TEST_F(OffsetIndexTest, TellsWhereTheOrderBreaks) {
   EXPECT_FALSE(index->first_disorder());
   add(1000, 0);

@@ -40,7 +40,11 @@ struct CachedBatch {
   std::int32_t offset_delta = 0;
   TimestampMs timestamp = kNoTimestamp;
   std::int32_t first_sequence() const { return record::subtract_sequence(last_sequence, offset_delta); }
-  Offset first_offset() const { return {last_offset.value - offset_delta}; }
+  // Wraps, as in Kafka, for the numbers of a snapshot that nobody should have written.
+  Offset first_offset() const {
+    return {static_cast<std::int64_t>(static_cast<std::uint64_t>(last_offset.value) -
+                                      static_cast<std::uint64_t>(static_cast<std::int64_t>(offset_delta)))};
+  }
   bool operator==(const CachedBatch&) const = default;
 };
 

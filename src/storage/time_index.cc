@@ -19,6 +19,12 @@ static_assert(kSize == TimeIndex::kEntrySize);
 std::int64_t timestamp(BytesView entry) { return load_be<std::int64_t>(entry, kTimestamp); }
 std::int32_t relative_offset(BytesView entry) { return load_be<std::int32_t>(entry, kRelativeOffset); }
 
+// Wraps where a file's name promises offsets near the largest; such an entry then lies below its base.
+Offset offset_in(Offset base, BytesView entry) {
+  return {static_cast<std::int64_t>(static_cast<std::uint64_t>(base.value) +
+                                    static_cast<std::uint64_t>(static_cast<std::int64_t>(relative_offset(entry))))};
+}
+
 BytesView entry_at(BytesView entries, std::int64_t i) {
   return entries.subspan(static_cast<std::size_t>(i) * kSize, kSize);
 }
@@ -39,8 +45,8 @@ TimeEntry TimeIndex::lookup(TimestampMs target) const {
     if (count == 0) return none;
     BytesView found = entry_at(entries, count - 1);
     // Bytes of a damaged file: the start of the segment is always right.
-    if (relative_offset(found) < 0) return none;
-    return TimeEntry{{timestamp(found)}, {base_offset_.value + relative_offset(found)}};
+    if (offset_in(base_offset_, found) < base_offset_) return none;
+    return TimeEntry{{timestamp(found)}, offset_in(base_offset_, found)};
   });
 }
 
@@ -49,8 +55,8 @@ TimeEntry TimeIndex::last_or_none() const {
 }
 
 Result<void> TimeIndex::maybe_append(TimestampMs taken, Offset offset, Slot slot) {
-  std::int64_t relative = offset.value - base_offset_.value;
-  if (relative < 0 || relative > std::numeric_limits<std::int32_t>::max()) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+  if (offset < base_offset_ || offset.value - base_offset_.value > kLargest) {
     return Error{Errc::out_of_range,
                  fmt::format("{}: no entry for offset {} in a segment from {} on", path(), offset, base_offset_)};
   }
@@ -65,7 +71,7 @@ Result<void> TimeIndex::maybe_append(TimestampMs taken, Offset offset, Slot slot
   if (taken <= last.timestamp) return {};
   std::byte bytes[kSize];
   store_be<std::int64_t>(bytes, kTimestamp, taken.value);
-  store_be<std::int32_t>(bytes, kRelativeOffset, static_cast<std::int32_t>(relative));
+  store_be<std::int32_t>(bytes, kRelativeOffset, static_cast<std::int32_t>(offset.value - base_offset_.value));
   return file_->append(bytes);
 }
 
@@ -73,7 +79,7 @@ std::optional<TimeEntry> TimeIndex::entry(std::int64_t i) const {
   return file_->read([&](BytesView entries) -> std::optional<TimeEntry> {
     if (i < 0 || i >= static_cast<std::int64_t>(entries.size() / kSize)) return std::nullopt;
     BytesView found = entry_at(entries, i);
-    return TimeEntry{{timestamp(found)}, {base_offset_.value + relative_offset(found)}};
+    return TimeEntry{{timestamp(found)}, offset_in(base_offset_, found)};
   });
 }
 
@@ -93,7 +99,7 @@ std::optional<std::int64_t> TimeIndex::first_disorder() const {
 }
 
 Result<void> TimeIndex::truncate_to(Offset target) {
-  std::int64_t relative = target.value - base_offset_.value;
+  std::int64_t relative = target < base_offset_ ? 0 : target.value - base_offset_.value;
   TRY(file_->map());
   std::int64_t kept = file_->read([&](BytesView entries) {
     return count_entries_before(entries, kSize, [&](BytesView e) { return relative_offset(e) < relative; });
