@@ -418,8 +418,12 @@ TEST_F(ProduceTest, Timestamps) {
   std::int64_t now = broker_.clock().now().value;
   auto at = [&](std::int64_t timestamp) {
     record::BatchBuilder builder{record::BatchOptions{}};
-    builder.add(TimestampMs{timestamp}, {}, as_bytes("v"));
-    return builder.build();
+    builder.add(TimestampMs{0}, {}, as_bytes("v"));
+    ByteVector bytes = builder.build();
+    store_be<std::int64_t>(bytes, record::kBaseTimestamp, timestamp);
+    store_be<std::int64_t>(bytes, record::kMaxTimestamp, timestamp);
+    record::update_crc(bytes);
+    return bytes;
   };
   for (std::int64_t wrong : {now - 60'001, now + 60'001}) {
     Answered answer = produce(at(wrong), kNames, 1, "narrow");

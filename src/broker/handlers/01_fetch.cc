@@ -102,9 +102,9 @@ class PendingFetch final : public ParkedFetch, public std::enable_shared_from_th
 
   bool is_enough() const {
     std::int64_t bytes = 0;
-    for (std::size_t i = 0; i < readings_.size(); ++i) {
-      if (readings_[i].is_due()) return true;
-      bytes += std::min<std::int64_t>(readings_[i].bytes(), plan_.partitions[i].max_bytes);
+    for (const FetchReading& reading : readings_) {
+      if (reading.is_due()) return true;
+      bytes += reading.bytes();
     }
     return bytes >= params_.min_bytes;
   }
