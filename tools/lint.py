@@ -43,7 +43,7 @@ BANNED = [
     (r"\bstd::chrono::(system|steady|high_resolution)_clock\b", ("base/clock",), "the Clock that is passed in"),
     (r"(?<![\w.:>])(time|gettimeofday|clock_gettime)\s*\(", ("base/clock",), "the Clock that is passed in"),
     (r"(?<![\w.:>])s?rand\s*\(|\bstd::(mt19937|random_device)\b", ("base/random",), "the Random that is passed in"),
-    (r"(?<![\w.:>])(std::)?_?exit\s*\(", ("server/", "tests/"), "a Result; only server/ ends the process"),
+    (r"(?<![\w.:>])(std::)?_?exit\s*\(", ("server/", "tests/", "bench/"), "a Result; only server/ ends the process"),
     (r"\bthrow\b(?!.*//\s*lint: allow)", ("tests/",), "a Result; nothing throws across a folder"),
     (r"\bstd::(cout|cerr|format|print)\b", ("server/", "tests/", "bench/"), "fmt, and the Logger that is passed in"),
     (r"#include <iostream>", ("tests/", "bench/"), "fmt, and the Logger that is passed in"),

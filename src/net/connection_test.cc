@@ -232,6 +232,8 @@ TEST(Connection, AnAnswerToAnotherConnectionFromInsideAHandlerArrives) {
   EXPECT_EQ(s.received(waiting), text_of(framed("woken")));
   EXPECT_EQ(s.received(waking), text_of(framed("done")));
   EXPECT_EQ(held.count(), 1u);
+  // A request must not outlive its loop.
+  held.take().responder.send_nothing();
 }
 
 TEST(Connection, AStreamOfSmallRequestsLeavesOthersTheirTurn) {

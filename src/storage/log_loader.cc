@@ -65,10 +65,12 @@ class Loader {
 
     const io::Path epoch_path = io::join(directory_, kLeaderEpochCheckpoint);
     if (!inventory.epochs) TRY(fs_.open(epoch_path, io::OpenMode::create));
+    // Opened before the aggregate begins: an error that leaves half an aggregate would leak its first half.
+    LeaderEpochCache epochs = TRY(LeaderEpochCache::open(fs_, epoch_path));
     LoadedLog log{{},
                   ProducerState(options_.producer.expiration_ms),
                   ProducerSnapshots(fs_, *environment_.logger, directory_, inventory.snapshots),
-                  TRY(LeaderEpochCache::open(fs_, epoch_path)),
+                  std::move(epochs),
                   {}, {}, {}, {}, {}, false};
     log.epochs.defer_writes();
     log.directory_is_new = directory_is_new_;
@@ -173,6 +175,7 @@ class Loader {
     log.log_end = end->next_offset;
     log.active_end = end->valid_end;
     if (end->valid_end < FilePosition{log.segments.back()->size().value}) {
+      log.segments.back()->mark_torn(end->valid_end);
       environment_.logger->warn("{}: {} bytes at the end hold no whole batch{}{}; they stay, and the next append goes "
                                 "into a new segment",
                                 log.segments.back()->path_of(kLogSuffix),
