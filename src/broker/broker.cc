@@ -196,10 +196,26 @@ storage::LogConfig Broker::log_config(const std::string& topic) const {
 }
 
 void Broker::log_failed(const storage::PartitionLog& log, const Error& error) {
-  if (!takes_directory_offline(error.code)) return;
-  std::optional<Uuid> directory = logs_->directory_of(log.partition());
-  logs_->mark_offline(io::Path(io::parent_of(log.directory())), error);
-  if (directory) controller_->directory_failed(*directory);
+  if (takes_directory_offline(error.code)) {
+    logs_->mark_offline(io::Path(io::parent_of(log.directory())), error);
+  } else if (error.code != Errc::closed) {
+    return;
+  }
+  notice_failed_directories();
+}
+
+void Broker::notice_failed_directories() {
+  for (const storage::LogDirectory& directory : logs_->directories()) {
+    if (!directory.offline) continue;
+    {
+      MutexLock lock(failed_mu_);
+      if (!failed_directories_.insert(directory.id).second) continue;
+    }
+    for (const auto& partition : partitions_->all()) {
+      if (io::parent_of(partition->log()->directory()) == directory.path) partition->lose_log();
+    }
+    controller_->directory_failed(directory.id);
+  }
 }
 
 }  // namespace cordwood::broker

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -68,7 +69,7 @@ class Broker {
   std::pair<std::string, std::int32_t> advertised_for(const protocol::Peer& peer) const;
   // Effective log settings of a topic under the present image.
   storage::LogConfig log_config(const std::string& topic) const;
-  // A read or write of this log failed: takes its directory offline when the error means that.
+  // A read or write of this log failed: takes its directory offline when the error means that. Any thread.
   void log_failed(const storage::PartitionLog& log, const Error& error);
 
  private:
@@ -77,6 +78,8 @@ class Broker {
   Result<void> open_controller();
   Result<void> load_logs();
   Result<void> lead();
+  // Directories that failed, here or in the background: their partitions answer so, and the controller hears of it.
+  void notice_failed_directories();
 
   storage::LogEnvironment environment_;
   Config config_;
@@ -94,6 +97,8 @@ class Broker {
   std::atomic<bool> groups_follow_ = false;
   mutable Mutex ports_mu_;
   std::map<std::string, std::uint16_t> bound_ports_ GUARDED_BY(ports_mu_);
+  Mutex failed_mu_;
+  std::set<Uuid> failed_directories_ GUARDED_BY(failed_mu_);  // those that were noticed
   std::atomic<bool> shut_down_ = false;
 };
 

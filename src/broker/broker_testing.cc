@@ -99,7 +99,8 @@ TestBroker::~TestBroker() {
 }
 
 void TestBroker::start() {
-  auto started = Broker::start({files_.get(), &clock_, &random_, &logger_}, config_);
+  faults_ = std::make_unique<io::FaultyFileSystem>(*files_);
+  auto started = Broker::start({faults_.get(), &clock_, &random_, &logger_}, config_);
   if (!started) fail_test("the broker does not start: " + started.error().message());
   broker_ = std::move(*started);
 }
@@ -116,6 +117,7 @@ void TestBroker::crash(std::uint64_t seed) {
   auto after = files_->crash_clone(seed);
   broker_.reset();
   loop_.run_ready();
+  faults_.reset();
   files_ = std::move(after);
   start();
 }

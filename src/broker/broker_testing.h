@@ -29,6 +29,7 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "broker/broker.h"
+#include "io/faulty_file_system.h"
 #include "io/memory_file_system.h"
 #include "protocol/header.h"
 #include "protocol/wire.h"
@@ -136,6 +137,8 @@ class TestBroker {
   std::int64_t produce(const std::string& topic, std::int32_t partition, const std::vector<std::string>& values);
 
   io::MemFileSystem& files() { return *files_; }
+  // Through which the broker reaches the files: arm it to make a call fail.
+  io::FaultyFileSystem& faults() { return *faults_; }
   ManualClock& clock() { return clock_; }
   MemoryLogger& logger() { return logger_; }
 
@@ -154,6 +157,7 @@ class TestBroker {
   ManualExecutor loop_{clock_};
   Config config_;
   std::unique_ptr<io::MemFileSystem> files_;
+  std::unique_ptr<io::FaultyFileSystem> faults_;
   std::unique_ptr<Broker> broker_;
   std::shared_ptr<TestConnection> first_;
   std::uint64_t last_connection_ = 0;

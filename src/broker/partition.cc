@@ -12,7 +12,12 @@ using protocol::ErrorCode;
 Partition::Partition(TopicPartition name, Uuid topic_id, NodeId this_node, std::shared_ptr<storage::PartitionLog> log)
     : name_(std::move(name)), topic_id_(topic_id), this_node_(this_node), log_(std::move(log)) {}
 
-bool Partition::leads() const { return applied_ && !retired_ && state_.leader == this_node_; }
+bool Partition::leads() const { return applied_ && !retired_ && !lost_ && state_.leader == this_node_; }
+
+ErrorCode Partition::why_not_leader() const {
+  if (leads()) return ErrorCode::NONE;
+  return lost_ && !retired_ ? ErrorCode::KAFKA_STORAGE_ERROR : ErrorCode::NOT_LEADER_OR_FOLLOWER;
+}
 
 void Partition::advance_high_watermark() {
   if (state_.isr.size() == 1 && state_.isr.front() == this_node_) log_->set_high_watermark(log_->log_end_offset());
@@ -45,11 +50,11 @@ Partition::Leadership Partition::leadership() const {
 ErrorCode Partition::check_leader(std::int32_t current_epoch) const {
   std::shared_lock lock(role_mu_);
   // The epoch first: a client with an old epoch learns that rather than that we do not lead.
-  if (current_epoch >= 0 && applied_ && !retired_) {
+  if (current_epoch >= 0 && applied_ && !retired_ && !lost_) {
     if (current_epoch < state_.leader_epoch) return ErrorCode::FENCED_LEADER_EPOCH;
     if (current_epoch > state_.leader_epoch) return ErrorCode::UNKNOWN_LEADER_EPOCH;
   }
-  return leads() ? ErrorCode::NONE : ErrorCode::NOT_LEADER_OR_FOLLOWER;
+  return why_not_leader();
 }
 
 bool Partition::is_remote_replica(NodeId node) const {
@@ -64,7 +69,7 @@ Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOri
     if (!leads()) {
       appended.fault = storage::AppendFault::storage_error;
       appended.error = Error{Errc::closed, name_.to_string() + " is not led by this broker"};
-      appended.code = ErrorCode::NOT_LEADER_OR_FOLLOWER;
+      appended.code = why_not_leader();
       return appended;
     }
     static_cast<storage::AppendResult&>(appended) =
@@ -108,6 +113,14 @@ void Partition::retire() {
   {
     std::unique_lock lock(role_mu_);
     retired_ = true;
+  }
+  wake_all();
+}
+
+void Partition::lose_log() {
+  {
+    std::unique_lock lock(role_mu_);
+    lost_ = true;
   }
   wake_all();
 }

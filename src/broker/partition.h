@@ -40,7 +40,8 @@ class Partition {
     std::size_t replica_count = 0;
   };
   Leadership leadership() const;
-  // NONE, NOT_LEADER_OR_FOLLOWER (6), FENCED_LEADER_EPOCH (74), UNKNOWN_LEADER_EPOCH (75). `current_epoch` -1: no check.
+  // NONE, NOT_LEADER_OR_FOLLOWER (6), KAFKA_STORAGE_ERROR (56) once its directory failed, FENCED_LEADER_EPOCH (74),
+  // UNKNOWN_LEADER_EPOCH (75). `current_epoch` -1: no check.
   protocol::ErrorCode check_leader(std::int32_t current_epoch) const;
 
   // Whether `node` follows this partition from elsewhere.
@@ -63,6 +64,8 @@ class Partition {
   void wake_all();
   // The partition is being deleted: answers NOT_LEADER / UNKNOWN from now on, wakes all.
   void retire();
+  // Its log directory failed: answers KAFKA_STORAGE_ERROR from now on, wakes all.
+  void lose_log();
 
  private:
   const TopicPartition name_;
@@ -71,13 +74,15 @@ class Partition {
   const std::shared_ptr<storage::PartitionLog> log_;
 
   bool leads() const;  // with role_mu_ held
+  protocol::ErrorCode why_not_leader() const;  // with role_mu_ held; NONE when it leads
   // An ISR of ourselves alone: what we wrote is replicated.
   void advance_high_watermark();  // with role_mu_ held
 
-  mutable std::shared_mutex role_mu_;  // guards state_ and retired_
+  mutable std::shared_mutex role_mu_;  // guards what follows
   metadata::PartitionState state_;
   bool applied_ = false;  // state_ was set once
   bool retired_ = false;
+  bool lost_ = false;  // the log directory failed
 
   mutable Mutex waiters_mu_;
   WaiterId last_waiter_ GUARDED_BY(waiters_mu_) = 0;

@@ -184,6 +184,11 @@ Result<void> IndexFile::rename_to(io::Path path) {
   return {};
 }
 
+void IndexFile::moved_to(io::Path path) {
+  std::unique_lock lock(resize_);
+  path_ = std::move(path);
+}
+
 Result<void> IndexFile::remove() {
   std::unique_lock lock(resize_);
   Result<void> removed = fs_->remove_file(path_);

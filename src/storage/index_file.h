@@ -70,6 +70,8 @@ class IndexFile {
   Result<void> trim();                   // as long as its entries; full for appends until resized
   // Moves the file, if it was made yet. What was not mapped yet is found under the new name from now on.
   Result<void> rename_to(io::Path path);
+  // The file was moved by somebody else: its directory was renamed.
+  void moved_to(io::Path path);
   // Removes the file; absent is fine. Lookups go on as long as it is mapped, else find nothing.
   Result<void> remove();
   // Waits until entries and length are on the disk; nothing to do when nothing changed. Errors: io.

@@ -183,6 +183,21 @@ TEST_F(IndexFileTest, ARenamedFileIsFoundUnderItsNewName) {
   EXPECT_EQ(not_made->rename_to("/again").error().code, Errc::not_found);
 }
 
+TEST_F(IndexFileTest, AFileIsFoundAfterItsDirectoryWasRenamed) {
+  fs.create_directories("/topic-0").value();
+  {
+    auto index = IndexFile::open(fs, "/topic-0/i", kSize, kCapacity, IndexGrowth::full).value();
+    fill(*index, 3);
+    index->trim().value();
+  }
+  auto index = IndexFile::open(fs, "/topic-0/i", kSize, kCapacity, IndexGrowth::as_it_is).value();
+  fs.rename("/topic-0", "/topic-0.ff-delete").value();
+  index->moved_to("/topic-0.ff-delete/i");
+  EXPECT_EQ(contents(*index), up_to(3));
+  EXPECT_TRUE(index->remove());
+  EXPECT_TRUE(fs.list("/topic-0.ff-delete")->empty());
+}
+
 TEST_F(IndexFileTest, ARemovedFileIsReadOnOnlyWhereItWasMapped) {
   {
     auto index = open(IndexGrowth::full);

@@ -99,12 +99,19 @@ class Loader {
   Segment::Settings settings() { return Segment::Settings::from(options_.config, *environment_.random); }
   bool clean() const { return options_.last_stop == StopKind::clean; }
 
+  // The base of the segment that holds the recovery point.
+  Offset first_unflushed_base(const Inventory& inventory) const {
+    auto behind = inventory.logs.upper_bound(options_.recovery_point_checkpoint);
+    return behind == inventory.logs.begin() ? Offset{0} : std::prev(behind)->first;
+  }
+
   Result<void> open_segments(LoadedLog& log, const Inventory& inventory) {
     for (const std::string& orphan : inventory.orphans) {
       environment_.logger->warn("{}/{} has no .log file and is removed", directory_, orphan);
       TRY(fs_.remove_file(io::join(directory_, orphan)));
       report_.removed_files.push_back(orphan);
     }
+    const Offset first_unflushed = first_unflushed_base(inventory);
     for (const auto& [base, companions] : inventory.logs) {
       std::shared_ptr<Segment> segment =
           TRY(Segment::open(fs_, directory_, base, settings(), environment_.clock->now(), companions));
@@ -112,10 +119,9 @@ class Loader {
         // Comes back empty: nothing in the file says that there should be entries.
         TRY(fs_.open(segment->path_of(kTimeIndexSuffix), io::OpenMode::create));
       }
-      if (!companions.offset_index) {
-        if (clean() || base < options_.recovery_point_checkpoint) {
-          environment_.logger->warn("{} is missing and made anew", segment->path_of(kOffsetIndexSuffix));
-        }
+      // What is recovered anyway gets its index then, after the segments before it were found good.
+      if (!companions.offset_index && (clean() || base < first_unflushed)) {
+        environment_.logger->warn("{} is missing and made anew", segment->path_of(kOffsetIndexSuffix));
         RecoveryContext rebuild = context(log);
         TRY(recover_segment(rebuild, *segment, log.segments));
       }

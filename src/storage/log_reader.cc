@@ -22,7 +22,7 @@ Offset PartitionLog::Impl::last_stable(Offset high_watermark_now) const {
 FilePosition PartitionLog::Impl::segment_end(const Segment& segment, const LogEnd& log_end) const {
   if (segment.base_offset() == log_end.segment_base) return log_end.position;
   if (segment.base_offset() > log_end.segment_base) return kStart;
-  return FilePosition{segment.size().value};
+  return segment.valid_end();
 }
 
 Result<FilePosition> PartitionLog::Impl::upper_position(const SegmentList& list, std::size_t index, const LogEnd& log_end,

@@ -62,6 +62,17 @@ std::optional<IndexEntry> OffsetIndex::first_at_or_after(FilePosition wanted) co
   });
 }
 
+std::optional<IndexEntry> OffsetIndex::last_at_or_before(FilePosition wanted) const {
+  return file_->read([&](BytesView entries) -> std::optional<IndexEntry> {
+    std::int64_t count =
+        count_entries_before(entries, kSize, [&](BytesView e) { return position(e) <= wanted.value; });
+    if (count == 0) return std::nullopt;
+    BytesView found = entry_at(entries, count - 1);
+    if (offset_in(base_offset_, found) < base_offset_ || position(found) < 0) return std::nullopt;
+    return IndexEntry{offset_in(base_offset_, found), {position(found)}};
+  });
+}
+
 Result<void> OffsetIndex::append(Offset last_offset, FilePosition batch_start) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
   if (last_offset < base_offset_ || last_offset.value - base_offset_.value > kLargest || batch_start.value < 0 ||

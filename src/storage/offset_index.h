@@ -44,6 +44,9 @@ class OffsetIndex {
   // The smallest entry whose position is at or above `position`; used for the upper bound of aborted transactions.
   std::optional<IndexEntry> first_at_or_after(FilePosition position) const;
 
+  // The largest entry whose position is at or below `position`, if any.
+  std::optional<IndexEntry> last_at_or_before(FilePosition position) const;
+
   // Errors: limit when full; out_of_range when `last_offset` or `batch_start` does not fit 32 bits; corrupt when
   // `last_offset` does not exceed the previous entry's (the file holds entries of something else); io, no_space.
   Result<void> append(Offset last_offset, FilePosition batch_start);
@@ -65,7 +68,8 @@ class OffsetIndex {
   // Renames the file and goes on under the new name, which fs.rename() alone would not: what is not open yet would be
   // looked for under the old one.
   Result<void> rename_to(const io::Path& path) { return file_->rename_to(path); }
-  Result<void> remove() { return file_->remove(); }  // absent is fine
+  void moved_to(const io::Path& path) { file_->moved_to(path); }  // by a rename of the directory
+  Result<void> remove() { return file_->remove(); }               // absent is fine
   Result<void> map() const { return file_->map(); }  // what the first lookup does, with its error
   ByteCount size_on_disk() const { return file_->size_on_disk(); }
   io::Path path() const { return file_->path(); }

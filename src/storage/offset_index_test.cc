@@ -64,6 +64,17 @@ TEST_F(OffsetIndexTest, FindsTheSmallestEntryAtOrAfterAPosition) {
   EXPECT_FALSE(index->first_at_or_after({688}));
 }
 
+TEST_F(OffsetIndexTest, FindsTheLargestEntryAtOrBeforeAPosition) {
+  EXPECT_FALSE(index->last_at_or_before({100}));
+  add(1008, 351);
+  add(1013, 687);
+  EXPECT_FALSE(index->last_at_or_before({350}));
+  EXPECT_EQ(index->last_at_or_before({351})->offset.value, 1008);
+  EXPECT_EQ(index->last_at_or_before({686})->offset.value, 1008);
+  EXPECT_EQ(index->last_at_or_before({687})->offset.value, 1013);
+  EXPECT_EQ(index->last_at_or_before({INT64_MAX})->offset.value, 1013);
+}
+
 TEST_F(OffsetIndexTest, RefusesWhatCannotFollowOrFit) {
   EXPECT_EQ(index->append({999}, {0}).error().code, Errc::out_of_range);
   EXPECT_EQ(index->append({kBase.value + INT32_MAX + 1ll}, {0}).error().code, Errc::out_of_range);

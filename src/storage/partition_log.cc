@@ -262,8 +262,9 @@ Result<bool> PartitionLog::Impl::roll_when_due(std::span<const BatchToAppend> ba
   const LogEnd now_end = end.load();
   if (torn_tail && active().base_offset() == now_end.offset) {
     // Nothing but torn bytes in it, and no other segment can start here.
-    TRY(active().truncate_to(now_end.offset, env.clock->now()));
-    torn_tail = !active().empty();
+    TRY(active().begin_rebuild());
+    TRY(active().end_rebuild(FilePosition{0}));
+    torn_tail = false;
   }
   TRY(active().prepare_for_append());
   RollAppend append;

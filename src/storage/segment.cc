@@ -439,6 +439,7 @@ Result<void> Segment::begin_rebuild() {
   max_timestamp_.store({kNoTimestamp, base_offset_});
   rolling_timestamp_.reset();
   last_indexed_position_ = 0;
+  torn_at_.store(INT64_MAX, std::memory_order_release);
   return {};
 }
 

@@ -8,6 +8,7 @@
 // (marked below) may run beside it. Rules: docs/formats/partition_log.md.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -64,6 +65,11 @@ class Segment {
   // Bytes in the .log file. Read side.
   ByteCount size() const { return {size_.load(std::memory_order_acquire)}; }
   bool empty() const { return size() == ByteCount{0}; }
+  // Behind the last whole batch: the size, or less where a clean stop left a torn tail and the load found it. Read side.
+  FilePosition valid_end() const {
+    return std::min(FilePosition{size().value}, FilePosition{torn_at_.load(std::memory_order_acquire)});
+  }
+  void mark_torn(FilePosition valid_end) { torn_at_.store(valid_end.value, std::memory_order_release); }
   bool has_txn_index() const { return has_txn_index_.load(std::memory_order_acquire); }
   io::Path path_of(std::string_view suffix) const;
   void set_directory(const io::Path& directory);
@@ -148,6 +154,7 @@ class Segment {
   mutable std::atomic<TxnIndex*> txn_index_open_{nullptr};
 
   std::atomic<std::int64_t> size_{0};
+  std::atomic<std::int64_t> torn_at_{INT64_MAX};
   std::atomic<bool> has_offset_index_{false};
   std::atomic<bool> has_txn_index_{false};
   mutable PublishedValue<MaxTimestamp> max_timestamp_;

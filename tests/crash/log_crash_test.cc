@@ -24,12 +24,29 @@ std::unique_ptr<World> world_over(std::unique_ptr<io::MemFileSystem> fs) {
   return world;
 }
 
-// Everything durable is there, what else is there is a prefix of what was appended, and the log can go on.
-void expect_prefix(PartitionLog& log, const Promise& promise) {
-  const auto found = read_all(log, log.log_start_offset());
-  ASSERT_LE(found.size(), promise.appended.size());
-  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], promise.appended[i]);
+// What is there is what was appended, without a hole: but for one where an unflushed segment ends and the next begins.
+// Of two segments that no flush has reached, the disk may have kept the later one. Kafka cannot tell such a hole from
+// one that compaction made, and keeps what is behind it; nor can we.
+void expect_appended(const PartitionLog& log, const Promise& promise) {
+  std::vector<Offset> bases;
+  for (const SegmentInfo& segment : log.segments()) bases.push_back(segment.base_offset);
+  std::size_t expected = 0;
+  for (const record::BatchHeader& header : read_all(log, log.log_start_offset())) {
+    while (expected < promise.appended.size() && promise.appended[expected].base_offset < header.base_offset) {
+      ASSERT_GE(promise.appended[expected].base_offset, promise.durable_end) << "flushed, and gone";
+      ASSERT_NE(std::ranges::find(bases, header.base_offset), bases.end()) << "a hole inside a segment";
+      ++expected;
+    }
+    ASSERT_LT(expected, promise.appended.size());
+    ASSERT_EQ(header, promise.appended[expected]);
+    ++expected;
+  }
   ASSERT_GE(log.log_end_offset(), promise.durable_end);
+}
+
+// The same, and the log can go on.
+void expect_usable(PartitionLog& log, const Promise& promise) {
+  expect_appended(log, promise);
   ASSERT_LE(log.recovery_point(), log.log_end_offset());
   const Offset end = log.log_end_offset();
   ASSERT_EQ(append(log, {}).base_offset, end);
@@ -76,7 +93,7 @@ TEST(LogCrash, KeepsEverythingFlushed) {
       // The checkpoint file is of its own: it may be older than the recovery point, never newer than what was synced.
       std::unique_ptr<World> after = world_over(world.memory->crash_clone(seed * 1000 + static_cast<std::uint64_t>(step)));
       auto recovered = open_log(*after, unclean(options, checkpointed));
-      expect_prefix(*recovered, promise);
+      expect_usable(*recovered, promise);
       if (testing::Test::HasFatalFailure()) return;
       // What a producer sent last is known again, as far as its batches are there.
       for (const ProducerEntry& producer : recovered->active_producers()) EXPECT_EQ(producer.producer_id, 5);
@@ -104,7 +121,7 @@ TEST(LogCrash, RecoveryMayItselfBeCutOff) {
       ASSERT_TRUE(recovered) << recovered.error().message();
       current = world_over(current->memory->crash_clone(seed * 100 + again));
     }
-    expect_prefix(*open_log(*current, unclean(options, {0})), promise);
+    expect_usable(*open_log(*current, unclean(options, {0})), promise);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
@@ -148,7 +165,11 @@ TEST(LogCrash, ATornTailIsCutAtEveryByte) {
       std::unique_ptr<World> after = world_over(world.memory->process_crash_clone());
       put(*after->fs, path, torn);
       auto log = open_log(*after, unclean(small_segments(), {0}));
-      const std::size_t kept = *(std::ranges::upper_bound(ends, size) - 1);
+      // The bytes that were lost may have been zeros.
+      std::size_t kept = 0;
+      for (std::size_t end : ends) {
+        if (torn.starts_with(whole.substr(0, end))) kept = end;
+      }
       ASSERT_EQ(content_of(*after->fs, path), whole.substr(0, kept)) << size;
       const auto batches = read_all(*log, {0});
       ASSERT_EQ(batches.size(), static_cast<std::size_t>(std::ranges::find(ends, kept) - ends.begin()));
@@ -157,8 +178,7 @@ TEST(LogCrash, ATornTailIsCutAtEveryByte) {
   }
 }
 
-// A truncation is cut off at some instant: what is left is a prefix of the log before it.
-TEST(LogCrash, TruncationLeavesAPrefix) {
+TEST(LogCrash, TruncationLosesNothingBelowItsTarget) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world;
@@ -171,9 +191,10 @@ TEST(LogCrash, TruncationLeavesAPrefix) {
     promise.appended = read_all(*log, {0});
     const Offset to{static_cast<std::int64_t>(seed)};
     log->truncate_to(to).value();
+    promise.durable_end = to;
     std::unique_ptr<World> after = world_over(world.memory->crash_clone(seed));
     auto recovered = open_log(*after, unclean(small_segments(), std::min(to, log->recovery_point())));
-    expect_prefix(*recovered, promise);
+    expect_usable(*recovered, promise);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
@@ -194,15 +215,14 @@ TEST(LogCrash, ABrokersDirectoryComesBack) {
     std::vector<Promise> promises(3);
     for (int life = 0; life < 4; ++life) {
       auto manager = LogManager::open(world.environment(), options).value();
-      ASSERT_TRUE(manager->load(callbacks).has_value());
+      const auto loaded = manager->load(callbacks);
+      ASSERT_TRUE(loaded) << loaded.error().message();
       std::vector<std::shared_ptr<PartitionLog>> logs;
       for (int p = 0; p < 3; ++p) {
         auto log = manager->get_or_create({"t", PartitionId{p}}, {4, 4}, small_segments().config).value();
         Promise& promise = promises[static_cast<std::size_t>(p)];
-        const auto found = read_all(*log, {0});
-        ASSERT_LE(found.size(), promise.appended.size());
-        for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], promise.appended[i]);
-        ASSERT_GE(log->log_end_offset(), promise.durable_end) << "life " << life;
+        expect_appended(*log, promise);
+        if (testing::Test::HasFatalFailure()) return;
         logs.push_back(log);
       }
       const std::uint64_t steps = random.below(80);

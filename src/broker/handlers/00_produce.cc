@@ -207,7 +207,7 @@ class ProduceCall {
       return ErrorCode::NOT_ENOUGH_REPLICAS;
     }
     if (ErrorCode error = partition.check_leader(-1); error != ErrorCode::NONE) {
-      hint(leader_hint(broker_, partition.name()), into);
+      if (error == ErrorCode::NOT_LEADER_OR_FOLLOWER) hint(leader_hint(broker_, partition.name()), into);
       return error;
     }
     storage::LogConfig config = partition.log()->config();

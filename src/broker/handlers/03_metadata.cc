@@ -61,6 +61,7 @@ class MetadataAnswer {
 
   MetadataResponse failed(ErrorCode code) const {
     MetadataResponse response;
+    response.error_code = code;
     for (const auto& asked : *request_.topics) {
       auto& topic = response.topics.emplace_back();
       topic.error_code = code;

@@ -2,6 +2,7 @@
 //
 // The answer leaves when the records are durable and the partitions are led. As Kafka 4.4.0: a timeout of 0 or less is
 // answered with 7 and nothing is created; a failed entry has counts of -1 and an empty list of configs.
+#include <algorithm>
 #include <memory>
 
 #include "broker/authorizer.h"
@@ -41,7 +42,10 @@ CreateTopicsResponse::Topic created(const Config& config, const metadata::Image&
   topic.num_partitions = made.partitions;
   topic.replication_factor = made.replication_factor;
   topic.configs.emplace();
-  for (configs::ConfigEntry& entry : configs::describe_topic_configs(config, image, made.overrides)) {
+  // By name here, unlike in DescribeConfigs.
+  std::vector<configs::ConfigEntry> entries = configs::describe_topic_configs(config, image, made.overrides);
+  std::ranges::sort(entries, {}, &configs::ConfigEntry::name);
+  for (configs::ConfigEntry& entry : entries) {
     auto& shown = topic.configs->emplace_back();
     shown.name = std::move(entry.name);
     shown.value = std::move(entry.value);

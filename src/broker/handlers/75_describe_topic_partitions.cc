@@ -1,7 +1,7 @@
 // DescribeTopicPartitions (key 75), version 0: topics in the order of their names, page by page.
 //
 // A page holds at most min(ResponsePartitionLimit, max.request.partition.size.limit) partitions, and one at least; the
-// cursor says where the next one starts. A cursor past every topic asked for is an error, as in Kafka 4.4.0.
+// cursor says where the next one starts. A cursor on a topic that was not asked for is an error, as in Kafka 4.4.0.
 #include <algorithm>
 #include <set>
 
@@ -124,9 +124,14 @@ void handle_describe_topic_partitions(Broker& broker, Exchange exchange) {
       if (topic.name >= from) names.insert(topic.name);
     }
   }
-  bool bad_cursor = request.cursor && (request.cursor->partition_index < 0 || (!all && names.empty()));
+  bool bad_cursor = request.cursor && (request.cursor->partition_index < 0 || (!all && !names.contains(from)));
   if (bad_cursor) {
     exchange.answer(all_failed(request, ErrorCode::INVALID_REQUEST));
+    return;
+  }
+  // An internal failure in Kafka.
+  if (names.contains("")) {
+    exchange.answer(all_failed(request, ErrorCode::UNKNOWN_SERVER_ERROR));
     return;
   }
   std::int32_t limit = std::max(1, std::min(request.response_partition_limit,

@@ -124,7 +124,9 @@ struct Controller::Impl {
     if (loaded.has_records) return std::vector<MetadataRecord>{};
 
     std::vector<MetadataRecord> records = loaded.bootstrap;
-    records.insert(records.end(), identity.adopted.begin(), identity.adopted.end());
+    for (MetadataRecord& record : identity.adopted) {
+      records.push_back(record_for(features[std::string(kMetadataVersion)], std::move(record.body)));
+    }
     if (features[std::string(kElrVersion)] >= 1) {
       // With ELR the cluster-wide value must exist; it starts as the static one.
       auto given = options.broker_defaults.find("min.insync.replicas");

@@ -43,12 +43,8 @@ DeleteTopicsDecision decide_delete_topics(const Image& image, const std::vector<
       if (times_by_id[target.id] > 1) {
         refuse(target, ErrorCode::INVALID_REQUEST, "Duplicate topic id.");
       } else if (auto topic = image.topic(target.id)) {
-        if (times_named.contains(topic->name)) {
-          refuse(target, ErrorCode::INVALID_REQUEST,
-                 "The provided topic name maps to an ID that was already supplied.");
-        } else {
-          remove(*topic);
-        }
+        // Named as well: answered once, under the name.
+        if (!times_named.contains(topic->name)) remove(*topic);
       } else {
         refuse(target, ErrorCode::UNKNOWN_TOPIC_ID, "This server does not host this topic ID.");
       }
@@ -61,7 +57,8 @@ DeleteTopicsDecision decide_delete_topics(const Image& image, const std::vector<
     } else if (topic == nullptr) {
       refuse(target, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.");
     } else if (times_by_id.contains(topic->id)) {
-      refuse(target, ErrorCode::INVALID_REQUEST, "The provided topic name maps to an ID that was already supplied.");
+      refuse({topic->name, topic->id}, ErrorCode::INVALID_REQUEST,
+             "The provided topic name maps to an ID that was already supplied.");
     } else {
       remove(*topic);
     }

@@ -15,8 +15,7 @@ bool is_allowed(char c) {
 
 std::optional<std::string> topic_name_fault(std::string_view name) {
   if (name.empty()) return "Topic name is invalid: the empty string is not allowed";
-  // Kafka names "." in both cases.
-  if (name == "." || name == "..") return "Topic name is invalid: '.' is not allowed";
+  if (name == "." || name == "..") return fmt::format("Topic name is invalid: '{}' is not allowed", name);
   // The limit counts characters, as Java does; every byte that does not continue one starts one.
   auto characters = std::ranges::count_if(name, [](char c) { return (c & 0xC0) != 0x80; });
   if (characters > static_cast<std::ptrdiff_t>(kLongestTopicName)) {

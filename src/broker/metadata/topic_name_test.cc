@@ -22,6 +22,7 @@ TEST(TopicName, SaysWhatIsWrongAsKafkaDoes) {
       {longest, std::nullopt},
       {"", "Topic name is invalid: the empty string is not allowed"},
       {".", "Topic name is invalid: '.' is not allowed"},
+      {"..", "Topic name is invalid: '..' is not allowed"},
       {too_long, "Topic name is invalid: the length of '" + too_long + "' is longer than the max allowed length 249"},
       {"a b", "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"},
       {"a/b", "Topic name is invalid: 'a/b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"},
