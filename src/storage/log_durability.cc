@@ -52,7 +52,8 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
     }
     std::erase_if(unsynced_snapshots, [&](Offset snapshot) {
       if (snapshot > offset) return false;
-      snapshot_files.push_back(snapshots.path_of(snapshot));
+    std::erase_if(unsynced_snapshots, [&](Offset snapshot) {
+      mu.assert_held();
       return true;
     });
     where = *directory.load();
