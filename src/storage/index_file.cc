@@ -71,7 +71,7 @@ Result<void> IndexFile::map_locked() const {
 }
 
 Result<void> IndexFile::map() const {
-  std::unique_lock lock(resize_);
+  ReadersGate::Closure alone(gate_);
   if (mapped_entries_ >= entries()) return {};
   return map_locked();
 }
@@ -100,7 +100,7 @@ Result<void> IndexFile::append(BytesView entry) {
   std::int64_t count = entries();
   if (count >= max_entries()) return Error{Errc::limit, fmt::format("{} is full: {} entries", path(), count)};
   if (!ready_for_appends_) {
-    std::unique_lock lock(resize_);
+    ReadersGate::Closure alone(gate_);
     TRY(grow_locked());
   }
   ByteCount end{(count + 1) * entry_size()};
@@ -117,12 +117,12 @@ Result<void> IndexFile::append(BytesView entry) {
 }
 
 ByteCount IndexFile::size_on_disk() const {
-  std::shared_lock lock(resize_);
+  ReadersGate::Pass inside(gate_);
   return length_;
 }
 
 io::Path IndexFile::path() const {
-  std::shared_lock lock(resize_);
+  ReadersGate::Pass inside(gate_);
   return path_;
 }
 
@@ -130,13 +130,13 @@ void IndexFile::keep_first(std::int64_t count) {
   CHECK(count >= 0, "keep {} entries", count);
   if (count >= entries()) return;
   // Excludes the readers, so that none of them is among entries that the next append overwrites.
-  std::unique_lock lock(resize_);
+  ReadersGate::Closure alone(gate_);
   count_.store(count, std::memory_order_release);
   changed_ = true;
 }
 
 Result<void> IndexFile::reset() {
-  std::unique_lock lock(resize_);
+  ReadersGate::Closure alone(gate_);
   unmap_locked();
   count_ = 0;
   changed_ = true;
@@ -150,7 +150,7 @@ Result<void> IndexFile::reset() {
 }
 
 Result<void> IndexFile::resize_to_capacity() {
-  std::unique_lock lock(resize_);
+  ReadersGate::Closure alone(gate_);
   unmap_locked();
   ready_for_appends_ = false;
   if (!file_) file_ = TRY(fs_->open(path_, io::OpenMode::create));
@@ -161,7 +161,7 @@ Result<void> IndexFile::resize_to_capacity() {
 }
 
 Result<void> IndexFile::trim() {
-  std::unique_lock lock(resize_);
+  ReadersGate::Closure alone(gate_);
   std::int64_t count = entries();
   ByteCount length{count * entry_size()};
   max_entries_ = count;
@@ -176,7 +176,7 @@ Result<void> IndexFile::trim() {
 }
 
 Result<void> IndexFile::rename_to(io::Path path) {
-  std::unique_lock lock(resize_);
+  ReadersGate::Closure alone(gate_);
   Result<void> renamed = fs_->rename(path_, path);
   bool not_made_yet = length_.value == 0 && !file_;
   if (!renamed && !(not_made_yet && renamed.error().code == Errc::not_found)) return renamed;
@@ -185,12 +185,12 @@ Result<void> IndexFile::rename_to(io::Path path) {
 }
 
 void IndexFile::moved_to(io::Path path) {
-  std::unique_lock lock(resize_);
+  ReadersGate::Closure alone(gate_);
   path_ = std::move(path);
 }
 
 Result<void> IndexFile::remove() {
-  std::unique_lock lock(resize_);
+  ReadersGate::Closure alone(gate_);
   Result<void> removed = fs_->remove_file(path_);
   if (!removed && removed.error().code != Errc::not_found) return removed;
   file_.reset();
@@ -207,7 +207,7 @@ Result<void> IndexFile::sync() {
   if (!changed_.exchange(false, std::memory_order_acq_rel)) return {};
   std::shared_ptr<io::File> file;
   {
-    std::unique_lock lock(resize_);
+    ReadersGate::Closure alone(gate_);
     Result<void> opened = open_locked();
     if (!opened) {
       changed_ = true;
@@ -222,7 +222,7 @@ Result<void> IndexFile::sync() {
     return synced;
   }
   // Without a writer the descriptor has served; a writer that comes again opens it again.
-  std::unique_lock lock(resize_);
+  ReadersGate::Closure alone(gate_);
   if (!ready_for_appends_) file_.reset();
   return {};
 }

@@ -4,8 +4,8 @@
 // no stored count: on disk the zeros behind them look like entries, which recovery knows.
 //
 // Opening is cheap: nothing is mapped, and for an inactive segment not even opened, before the first read or append.
-// Threads: one writer, and readers beside it. A reader takes a shared lock that append never takes; only what shortens
-// or maps the file excludes readers, because touching a page behind the end of a file is SIGBUS. sync() may run on a
+// Threads: one writer, and readers beside it. Append and readers never wait for each other; only what shortens or maps
+// the file waits for the readers inside, because touching a page behind the end of a file is SIGBUS. sync() may run on a
 // third thread.
 #pragma once
 
@@ -14,13 +14,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <utility>
 
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/types.h"
 #include "io/file_system.h"
+#include "storage/readers_gate.h"
 
 namespace cordwood::storage {
 
@@ -42,15 +42,16 @@ class IndexFile {
   // index is a hint, and every lookup has a right answer without one.
   template <class Use>
   auto read(Use use) const {
-    std::shared_lock lock(resize_);
-    std::int64_t count = entries();
-    if (count > 0 && mapped_entries_ < count) {
-      lock.unlock();
-      map().has_value();
-      lock.lock();
-      count = std::min(entries(), mapped_entries_);
+    for (bool can_be_mapped = true;;) {
+      {
+        ReadersGate::Pass inside(gate_);
+        std::int64_t count = entries();
+        if (mapped_entries_ >= count || !can_be_mapped) {
+          return use(BytesView(start_, static_cast<std::size_t>(std::min(count, mapped_entries_)) * entry_size_));
+        }
+      }
+      can_be_mapped = map().has_value();
     }
-    return use(BytesView(start_, static_cast<std::size_t>(count) * entry_size_));
   }
   // Maps the file when it is not yet. Errors: io.
   Result<void> map() const;
@@ -80,7 +81,7 @@ class IndexFile {
  private:
   IndexFile(io::FileSystem& fs, io::Path path, std::size_t entry_size, ByteCount capacity);
   std::int64_t entry_size() const { return static_cast<std::int64_t>(entry_size_); }
-  // These expect resize_ to be held exclusively.
+  // These expect the gate to be closed.
   Result<void> open_locked() const;
   Result<void> map_locked() const;
   Result<void> set_length_locked(ByteCount length);
@@ -94,14 +95,15 @@ class IndexFile {
   std::atomic<std::int64_t> max_entries_{0};
   std::atomic<bool> changed_{false};  // since the last sync
 
-  mutable std::shared_mutex resize_;
-  io::Path path_;                                  // under resize_
-  ByteCount length_;                               // under resize_
-  mutable std::shared_ptr<io::File> file_;         // under resize_; kept while the segment is active
-  mutable std::unique_ptr<io::MappedFile> map_;    // under resize_
-  mutable std::byte* start_ = nullptr;             // under resize_
-  mutable std::int64_t mapped_entries_ = 0;        // under resize_
-  // Written under resize_, by the writer alone, which reads it without. While it holds, file_ and start_ do not change.
+  // Changes only while it is closed:
+  mutable ReadersGate gate_;
+  io::Path path_;
+  ByteCount length_;
+  mutable std::shared_ptr<io::File> file_;  // kept while the segment is active
+  mutable std::unique_ptr<io::MappedFile> map_;
+  mutable std::byte* start_ = nullptr;
+  mutable std::int64_t mapped_entries_ = 0;
+  // Changed by the writer alone, which reads it without the gate. While it holds, file_ and start_ do not change.
   bool ready_for_appends_ = false;
 
   // The writer's own.
