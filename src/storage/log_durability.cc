@@ -50,12 +50,15 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
       to_sync.push_back(segments[i]);
       if (segments[i]->base_offset() >= point) new_files = true;
     }
-    std::erase_if(unsynced_snapshots, [&](Offset snapshot) {
-      if (snapshot > offset) return false;
-    std::erase_if(unsynced_snapshots, [&](Offset snapshot) {
-      mu.assert_held();
-      return true;
-    });
+    std::vector<Offset> still_unsynced;
+    for (Offset snapshot : unsynced_snapshots) {
+      if (snapshot > offset) {
+        still_unsynced.push_back(snapshot);
+      } else {
+        snapshot_files.push_back(snapshots.path_of(snapshot));
+      }
+    }
+    unsynced_snapshots = std::move(still_unsynced);
     where = *directory.load();
     new_directory = std::exchange(directory_is_new, false);
   }
