@@ -74,7 +74,7 @@ class Closed(Exception):
 
 
 class Connection:
-    def __init__(self, port, timeout=10):
+    def __init__(self, port, timeout=120):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
