@@ -69,7 +69,8 @@ struct Coordinator::Impl : std::enable_shared_from_this<Impl> {
   void remove_member(const std::shared_ptr<Shard>& shard, Group& group, const std::string& member_id,
                      AfterUnlock& after) REQUIRES(shard->mu);
   void restart_session(const std::shared_ptr<Shard>& shard, Group& group, Member& member) REQUIRES(shard->mu);
-  void expire_session(const std::shared_ptr<Shard>& shard, const std::string& group_id, const std::string& member_id);
+  void expire_session(const std::shared_ptr<Shard>& shard, const std::string& group_id, const std::string& member_id,
+                      MonotonicNs timer_at);
   void arm_session_timer(const std::shared_ptr<Shard>& shard, const std::string& group_id, Member& member)
       REQUIRES(shard->mu);
   void answer_awaiting_sync(Group& group, protocol::ErrorCode error, AfterUnlock& after);

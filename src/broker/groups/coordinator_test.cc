@@ -55,10 +55,12 @@ class CoordinatorTest : public testing::Test {
     return r;
   }
 
-  // Timers sleep on the background thread: it looks at the clock again when something is posted.
+  // Timers run on the background thread in the order of their deadlines: one behind them waits for all that are due.
   void advance(DurationMs by) {
     broker.advance(by);
-    broker->background().post([] {});
+    std::promise<void> ran;
+    broker->background().schedule(broker.clock().monotonic(), [&] { ran.set_value(); });
+    ran.get_future().wait();
   }
 
   Joined read(Waiting<JoinGroupResponse> waiting) {
@@ -332,10 +334,6 @@ TEST_F(CoordinatorTest, AMemberThatFallsSilentIsRemoved) {
   advance({9000});
   EXPECT_EQ(heartbeat(one.member_id, 1), ErrorCode::NONE) << "each heartbeat moves the deadline";
   advance({10001});
-  // The timer runs on the background thread, in the order of deadlines: one behind it waits for it.
-  std::promise<void> ran;
-  broker->background().schedule(broker.clock().monotonic(), [&] { ran.set_value(); });
-  ran.get_future().wait();
   EXPECT_EQ(state(), "Empty");
   EXPECT_EQ(heartbeat(one.member_id, 1), ErrorCode::UNKNOWN_MEMBER_ID);
 }

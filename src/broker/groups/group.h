@@ -50,6 +50,7 @@ struct Member {
   bool pending_sync = false;  // got a generation, has not asked for its assignment yet
   MonotonicNs session_deadline;
   bool session_timer_runs = false;
+  MonotonicNs session_timer_at;  // when it runs; an older timer that comes then is none any more
 
   const ByteVector* metadata_of(const std::string& protocol) const;  // null when it does not support it
   bool is_static() const { return instance_id.has_value(); }

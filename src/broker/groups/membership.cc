@@ -643,20 +643,22 @@ void Coordinator::Impl::restart_session(const std::shared_ptr<Shard>& shard, Gro
   arm_session_timer(shard, group.id(), member);
 }
 
-// One timer a member: a heartbeat only moves the deadline, and a timer that comes early arms itself again.
+// A heartbeat only moves the deadline, and a timer that comes early arms itself again. A deadline before the timer needs a
+// new one: a member that waited long for its first generation has a short session from then on.
 void Coordinator::Impl::arm_session_timer(const std::shared_ptr<Shard>& shard, const std::string& group_id,
                                           Member& member) {
-  if (member.session_timer_runs) return;
+  if (member.session_timer_runs && member.session_timer_at <= member.session_deadline) return;
   member.session_timer_runs = true;
+  member.session_timer_at = member.session_deadline;
   std::weak_ptr<Impl> weak = weak_from_this();
-  broker.background().schedule(member.session_deadline, [weak, shard, group_id, member_id = member.id] {
+  broker.background().schedule(member.session_deadline, [weak, shard, group_id, member_id = member.id, at = member.session_timer_at] {
     auto self = weak.lock();
-    if (self && !self->stopped) self->expire_session(shard, group_id, member_id);
+    if (self && !self->stopped) self->expire_session(shard, group_id, member_id, at);
   });
 }
 
 void Coordinator::Impl::expire_session(const std::shared_ptr<Shard>& shard, const std::string& group_id,
-                                       const std::string& member_id) {
+                                       const std::string& member_id, MonotonicNs timer_at) {
   AfterUnlock after;
   {
     MutexLock lock(shard->mu);
@@ -664,7 +666,7 @@ void Coordinator::Impl::expire_session(const std::shared_ptr<Shard>& shard, cons
     if (at == shard->groups.end()) return;
     Group& group = at->second;
     Member* member = group.find(member_id);
-    if (member == nullptr) return;
+    if (member == nullptr || !member->session_timer_runs || member->session_timer_at != timer_at) return;
     member->session_timer_runs = false;
     const MonotonicNs now = broker.clock().monotonic();
     if (now < member->session_deadline) {
