@@ -54,6 +54,10 @@ function(cordwood_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE cordwood_settings ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE CORDWOOD_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  if(CORDWOOD_SANITIZE)
+    # The sanitizers' checks make optimising the long bodies of tests the dearest part of a build, and gain nothing.
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()
