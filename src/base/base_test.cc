@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -35,6 +37,16 @@ TEST(Result, TryHandsTheErrorToTheCaller) {
   EXPECT_EQ(quarter(6).error().code, Errc::invalid);
   EXPECT_TRUE(must_be_even(2));
   EXPECT_FALSE(must_be_even(1));
+}
+
+// A range-for keeps alive only what its range expression gives by value: a reference into the Result would dangle.
+static_assert(std::is_same_v<decltype(*std::declval<Result<std::string>>()), std::string>);
+static_assert(std::is_same_v<decltype(std::declval<Result<std::string>>().value()), std::string>);
+TEST(Result, IsWalkedOverWhileItIsATemporary) {
+  auto words = [] { return Result<std::vector<std::string>>(std::vector<std::string>(3, std::string(100, 'x'))); };
+  std::string all;
+  for (const std::string& word : *words()) all += word;
+  EXPECT_EQ(all, std::string(300, 'x'));
 }
 
 TEST(Result, SystemErrorsAreSortedByWhatCallersActOn) {

@@ -66,13 +66,14 @@ class [[nodiscard]] Result {
     CHECK(has_value(), "value() of an error: {}", error().message());
     return std::get<0>(state_);
   }
-  T&& value() && {
+  // By value, so that `for (auto& x : *list())` keeps what it walks over: a reference would die with the Result.
+  T value() && {
     CHECK(has_value(), "value() of an error: {}", error().message());
     return std::move(std::get<0>(state_));
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
   const Error& error() const { return std::get<1>(state_); }
