@@ -1,0 +1,2 @@
+def answers(lines, batches):
+    return {}
