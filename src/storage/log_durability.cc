@@ -132,7 +132,8 @@ Result<void> PartitionLog::Impl::truncate_fully(Offset offset) {
   segments.clear();
   high_watermark.store(offset, std::memory_order_release);
   // From the last one back: what a crash leaves is a shorter log and no hole.
-  for (auto it = old.rbegin(); it != old.rend(); ++it) TRY((*it)->remove_files());
+  std::ranges::reverse(old);
+  TRY(retire(old, {}, config.file_delete_delay_ms));
   segments.push_back(TRY(Segment::create(*env.fs, *directory.load(), offset, Segment::Settings::from(config, *env.random),
                                          env.clock->now(), Segment::IndexFiles::at_once)));
   publish_segments();
@@ -149,12 +150,15 @@ Result<void> PartitionLog::Impl::truncate_fully(Offset offset) {
 Result<void> PartitionLog::Impl::truncate_within(Offset offset) {
   // Readers must stop looking before the bytes go.
   if (high_watermark.load() > offset) high_watermark.store(offset, std::memory_order_release);
+  SegmentList gone;
   while (active().base_offset() > offset) {
-    std::shared_ptr<Segment> last = segments.back();
+    gone.push_back(segments.back());
     segments.pop_back();
+  }
+  if (!gone.empty()) {
     publish_segments();
     end.store({offset, active().base_offset(), FilePosition{active().size().value}});
-    TRY(last->remove_files());
+    TRY(retire(gone, forget_snapshots(gone), config.file_delete_delay_ms));
   }
   const std::optional<BatchInfo> first_gone =
       TRY(active().find_batch(offset, FilePosition{active().size().value}));

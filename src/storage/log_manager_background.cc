@@ -77,6 +77,20 @@ void LogManager::Impl::watch(const std::shared_ptr<PartitionLog>& log) {
     if (!alive || ended.load()) return;
     if (const std::optional<std::size_t> index = directory_index(alive->directory())) set_offline(*index, why);
   });
+  remove_retired_later(log);
+}
+
+void LogManager::Impl::remove_retired_later(const std::shared_ptr<PartitionLog>& log) {
+  std::weak_ptr<PartitionLog> weak = log;
+  log->on_retired([this, weak](DurationMs delay) {
+    run_later(delay, [this, weak] {
+      std::shared_ptr<PartitionLog> alive = weak.lock();
+      if (!alive) return;
+      Result<void> removed = alive->remove_retired_files();
+      if (removed) return;
+      if (const std::optional<std::size_t> index = directory_index(alive->directory())) set_offline(*index, removed.error());
+    });
+  });
 }
 
 void LogManager::Impl::run_later(DurationMs delay, std::function<void()> work) {

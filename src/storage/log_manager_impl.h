@@ -72,6 +72,7 @@ struct LogManager::Impl {
 
   // --- log_manager_background.cc ---
   void watch(const std::shared_ptr<PartitionLog>& log);
+  void remove_retired_later(const std::shared_ptr<PartitionLog>& log);
   void repeat(DurationMs first, DurationMs every, std::function<void()> work);
   void run_later(DurationMs delay, std::function<void()> work);
   void schedule_removal(const io::Path& deleted_directory, DurationMs delay);

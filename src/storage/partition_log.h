@@ -125,6 +125,12 @@ struct SegmentInfo {
   bool active = false;
 };
 
+// Files that left a log: renamed to *.deleted, and to be deleted once their time has come.
+struct RetiredFiles {
+  std::vector<std::string> names;  // in the directory of the log
+  MonotonicNs due;
+};
+
 class PartitionLog {
  public:
   // Opens the directory (made when absent), recovers when needed. Errors: io; corrupt only where Kafka would refuse to
@@ -196,6 +202,11 @@ class PartitionLog {
   void on_roll(std::function<void(Offset new_base)> callback);
   // Called once a write or an fsync has failed, outside of all locks: LogManager takes the directory offline.
   void on_failure(std::function<void(const Error& why)> callback);
+  // Called when files were renamed to *.deleted: LogManager calls remove_retired_files() when `delay` is over.
+  void on_retired(std::function<void(DurationMs delay)> callback);
+  // Deletes the retired files whose file.delete.delay.ms is over; one that is gone already is fine. Errors: io.
+  Result<void> remove_retired_files();
+  std::vector<RetiredFiles> retired_files() const;
   // recovery_point(), or one less while a roll could still make it cover index files that are not synced.
   Offset recovery_point_to_checkpoint() const;
 

@@ -1,5 +1,6 @@
 // storage/partition_log_impl.h — the insides of PartitionLog, shared by its parts: append and life (partition_log.cc),
-// reading (log_reader.cc), times (time_lookup.cc), flush and truncation (log_durability.cc). Nobody else includes it.
+// reading (log_reader.cc), times (time_lookup.cc), flush and truncation (log_durability.cc), removal (segment_removal.cc).
+// Nobody else includes it.
 //
 // What readers see is three things, stored in this order when all change: the list of segments, the end (offset, segment,
 // position: one value), the high watermark. A reader loads them the other way round, so that its end lies in its list and
@@ -66,6 +67,16 @@ struct PartitionLog::Impl {
   Result<void> truncate_fully(Offset offset) REQUIRES(flush_mu, mu);
   Result<void> truncate_within(Offset offset) REQUIRES(flush_mu, mu);
 
+  // --- removal (segment_removal.cc) ---
+  // The one way in which segments leave a log. The caller has put a list without them in the place of the old one and
+  // published it; readers that hold the old list go on. Their files and the producer snapshots at `snapshots` are renamed
+  // to *.deleted at once, in the order of `gone`, and deleted after file.delete.delay.ms (or at the next load).
+  // `mu` may be held or not: renaming waits for the disk, so it is held by truncations alone.
+  Result<void> retire(const SegmentList& gone, std::span<const Offset> snapshots_gone, DurationMs delay)
+      REQUIRES(flush_mu) EXCLUDES(retired_mu);
+  // The producer snapshots at the bases of `gone`, which the log forgets: to be handed to retire().
+  std::vector<Offset> forget_snapshots(const SegmentList& gone) REQUIRES(mu);
+
   const LogEnvironment env;
   const TopicPartition partition;
   const OpenOptions options;
@@ -99,6 +110,10 @@ struct PartitionLog::Impl {
   std::atomic<Offset> first_unstable{Offset{-1}};  // -1: none
 
   std::atomic<bool> closed_cleanly{false};
+
+  mutable Mutex retired_mu;  // nothing is locked under it
+  std::deque<RetiredFiles> retired GUARDED_BY(retired_mu);
+  std::function<void(DurationMs)> retired_callback GUARDED_BY(retired_mu);
 
   mutable Mutex failure_mu;
   std::atomic<bool> failed{false};

@@ -41,6 +41,14 @@ Result<void> ProducerSnapshots::remove(Offset offset) {
   return {};
 }
 
+std::vector<Offset> ProducerSnapshots::forget(const std::vector<Offset>& gone) {
+  std::vector<Offset> found;
+  for (Offset offset : gone) {
+    if (std::erase(offsets_, offset) > 0) found.push_back(offset);
+  }
+  return found;
+}
+
 Result<std::vector<std::string>> ProducerSnapshots::remove_strays(const std::vector<Offset>& segment_bases) {
   std::vector<Offset> strays;
   for (Offset offset : offsets_) {

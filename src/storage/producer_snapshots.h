@@ -46,6 +46,8 @@ class ProducerSnapshots {
   // No producers, no snapshots, map end at `offset`.
   Result<void> truncate_fully(ProducerState& state, Offset offset);
   Result<void> remove(Offset offset);
+  // Forgets those of the offsets that are there and answers them: their files are the caller's to rename.
+  std::vector<Offset> forget(const std::vector<Offset>& gone);
 
  private:
   Result<void> load_newest(ProducerState& state, Offset log_start, TimestampMs now);

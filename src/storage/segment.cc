@@ -80,7 +80,9 @@ Result<std::shared_ptr<Segment>> Segment::open(io::FileSystem& fs, const io::Pat
 }
 
 io::Path Segment::path_locked(std::string_view suffix) const {
-  return io::join(directory_, segment_file_name(base_offset_, suffix));
+  io::Path path = io::join(directory_, segment_file_name(base_offset_, suffix));
+  path += name_suffix_;
+  return path;
 }
 
 io::Path Segment::path_of(std::string_view suffix) const {
@@ -91,6 +93,27 @@ io::Path Segment::path_of(std::string_view suffix) const {
 void Segment::set_directory(const io::Path& directory) {
   MutexLock lock(mu_);
   directory_ = directory;
+  follow_names();
+}
+
+void Segment::follow_names() {
+  if (offset_index_) offset_index_->moved_to(path_locked(kOffsetIndexSuffix));
+  if (time_index_) time_index_->moved_to(path_locked(kTimeIndexSuffix));
+}
+
+Result<void> Segment::change_suffix(std::string_view suffix) {
+  MutexLock lock(mu_);
+  std::array<io::Path, kSegmentSuffixes.size()> old_names;
+  for (std::size_t i = 0; i < old_names.size(); ++i) old_names[i] = path_locked(kSegmentSuffixes[i]);
+  name_suffix_ = suffix;
+  Result<void> result;
+  for (std::size_t i = 0; i < old_names.size(); ++i) {
+    Result<void> renamed = fs_.rename(old_names[i], path_locked(kSegmentSuffixes[i]));
+    if (!renamed && renamed.error().code != Errc::not_found && result) result = renamed;
+  }
+  // A look-up that comes between finds no index file and scans instead.
+  follow_names();
+  return result;
 }
 
 Result<std::shared_ptr<io::File>> Segment::file() const {
@@ -480,11 +503,7 @@ Result<void> Segment::sync() {
 }
 
 Result<void> Segment::remove_files() {
-  // The .log goes first: index files without one are leftovers that the next load removes, while a .log alone would
-  // come back as data.
-  for (std::string_view suffix : {kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix, kTxnIndexSuffix}) {
-    TRY(remove_if_there(fs_, path_of(suffix)));
-  }
+  for (std::string_view suffix : kSegmentSuffixes) TRY(remove_if_there(fs_, path_of(suffix)));
   return {};
 }
 

@@ -73,6 +73,9 @@ class Segment {
   bool has_txn_index() const { return has_txn_index_.load(std::memory_order_acquire); }
   io::Path path_of(std::string_view suffix) const;
   void set_directory(const io::Path& directory);
+  // Renames every file of the segment that is there: their names end in `suffix` (".deleted") from now on instead of what
+  // they ended in so far. What is open stays open, and what is opened later is found under the new name. Errors: io.
+  Result<void> change_suffix(std::string_view suffix);
 
   // --- read side ---
   // The .log file; stays open for the life of whoever holds the pointer.
@@ -127,6 +130,7 @@ class Segment {
       : fs_(fs), base_offset_(base_offset), settings_(settings), directory_(std::move(directory)), created_(created) {}
 
   io::Path path_locked(std::string_view suffix) const REQUIRES(mu_);
+  void follow_names() REQUIRES(mu_);  // tells the open indexes where their files are now
   Result<OffsetIndex*> offset_index(OffsetIndex::Growth growth) const;
   Result<TimeIndex*> time_index(OffsetIndex::Growth growth) const;
   Result<TxnIndex*> txn_index() const;
@@ -143,6 +147,7 @@ class Segment {
   // Guards what is opened on demand. Held over open(2) only, which a reader may wait for once.
   mutable Mutex mu_;
   io::Path directory_ GUARDED_BY(mu_);
+  std::string name_suffix_ GUARDED_BY(mu_);
   // Each is set once, under mu_, and then constant: `..._open_` is its release flag.
   mutable std::shared_ptr<io::File> file_;
   mutable std::atomic<bool> file_open_{false};

@@ -5,6 +5,7 @@
 //   any of them + .deleted, .cleaned or .swap                    waiting for removal, being written, being swapped in
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -17,6 +18,10 @@ inline constexpr std::string_view kLogSuffix = ".log";
 inline constexpr std::string_view kOffsetIndexSuffix = ".index";
 inline constexpr std::string_view kTimeIndexSuffix = ".timeindex";
 inline constexpr std::string_view kTxnIndexSuffix = ".txnindex";
+// The files of one segment, in the order in which they go: index files without a .log are leftovers that the next load
+// removes, while a .log without them would come back as data.
+inline constexpr std::array<std::string_view, 4> kSegmentSuffixes{kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix,
+                                                                  kTxnIndexSuffix};
 inline constexpr std::string_view kSnapshotSuffix = ".snapshot";
 inline constexpr std::string_view kDeletedSuffix = ".deleted";
 inline constexpr std::string_view kCleanedSuffix = ".cleaned";
