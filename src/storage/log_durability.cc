@@ -34,7 +34,7 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
   SegmentList to_sync;
   std::vector<io::Path> snapshot_files;
   io::Path where;
-  bool new_files = false;
+  bool new_files = false;  // their names are not durable yet
   bool new_directory = false;
   {
     MutexLock lock(mu);
@@ -61,6 +61,7 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
     unsynced_snapshots = std::move(still_unsynced);
     where = *directory.load();
     new_directory = std::exchange(directory_is_new, false);
+    if (std::exchange(names_unsynced, false)) new_files = true;
   }
   const auto sync_all = [&]() REQUIRES(flush_mu) -> Result<void> {
     TRY(save_epochs());
@@ -143,6 +144,7 @@ Result<void> PartitionLog::Impl::truncate_fully(Offset offset) {
   TRY(snapshots.truncate_fully(producers, offset));
   log_start.store(offset, std::memory_order_release);
   recovery_point.store(std::min(recovery_point.load(), offset), std::memory_order_release);
+  given_up.store(std::min(given_up.load(), offset), std::memory_order_release);
   publish_unstable();
   return env.fs->sync_directory(*directory.load());
 }
@@ -168,6 +170,7 @@ Result<void> PartitionLog::Impl::truncate_within(Offset offset) {
   torn_tail = false;
   TRY(epochs.truncate_from_end(offset));
   recovery_point.store(std::min(recovery_point.load(), offset), std::memory_order_release);
+  given_up.store(std::min(given_up.load(), offset), std::memory_order_release);
   log_start.store(std::min(log_start.load(), offset), std::memory_order_release);
   TRY(rebuild_producer_state(producers, snapshots, segments, log_start.load(), offset, env.clock->now(), Reload::replay));
   producers.on_high_watermark(high_watermark.load());

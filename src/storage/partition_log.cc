@@ -29,6 +29,7 @@ PartitionLog::Impl::Impl(LogEnvironment log_environment, TopicPartition name, Op
       snapshots(std::move(loaded.snapshots)),
       epochs(std::move(loaded.epochs)),
       directory_is_new(loaded.directory_is_new),
+      names_unsynced(options.last_stop == StopKind::unclean),
       torn_tail(loaded.active_end < FilePosition{segments.back()->size().value}),
       log_start(loaded.log_start),
       high_watermark(std::clamp(options.high_watermark_checkpoint, loaded.log_start,
@@ -84,7 +85,7 @@ Offset PartitionLog::log_start_offset() const { return impl_->log_start.load(std
 Offset PartitionLog::log_end_offset() const { return impl_->end.load().offset; }
 Offset PartitionLog::high_watermark() const { return impl_->high_watermark.load(std::memory_order_acquire); }
 Offset PartitionLog::last_stable_offset() const { return impl_->last_stable(high_watermark()); }
-Offset PartitionLog::recovery_point() const { return impl_->recovery_point.load(std::memory_order_acquire); }
+Offset PartitionLog::recovery_point() const { return impl_->reported_recovery_point(); }
 
 TimestampMs PartitionLog::last_flush_time() const { return impl_->last_flush.load(std::memory_order_acquire); }
 
@@ -379,7 +380,7 @@ void PartitionLog::Impl::finish_append(AppendResult& result, Offset rolled_to) {
   if (on_rolled) on_rolled(rolled_to);
   if (on_failed && result.error) on_failed(*result.error);
   if (result.fault != AppendFault::none || result.duplicate) return;
-  if (next(result.last_offset) - recovery_point.load(std::memory_order_acquire) < OffsetDelta{flush_messages}) return;
+  if (next(result.last_offset) - reported_recovery_point() < OffsetDelta{flush_messages}) return;
   if (Result<void> flushed = flush_up_to(next(result.last_offset)); !flushed) {
     const bool was_rolled = result.rolled;
     result = storage_failure(flushed.error());
@@ -496,6 +497,7 @@ Result<void> PartitionLog::advance_log_start(Offset to) {
   }
   if (to <= impl_->log_start.load(std::memory_order_relaxed)) return {};
   impl_->log_start.store(to, std::memory_order_release);
+  impl_->given_up.store(to, std::memory_order_release);
   Result<void> truncated = impl_->epochs.truncate_from_start(to);
   impl_->producers.on_log_start(to);
   impl_->publish_unstable();

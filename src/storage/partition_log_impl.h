@@ -7,6 +7,7 @@
 // its high watermark at or below its end.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <vector>
@@ -48,6 +49,10 @@ struct PartitionLog::Impl {
 
   // The log takes nothing more after a failed write or fsync: what the page cache holds can no longer be trusted.
   void fail(const Error& why) EXCLUDES(failure_mu);
+  // What an advance of the log start has given up needs no recovery, whether it was flushed or not.
+  Offset reported_recovery_point() const {
+    return std::max(recovery_point.load(std::memory_order_acquire), given_up.load(std::memory_order_acquire));
+  }
   std::optional<Error> refusal() const;  // why no append is taken, if so
   AppendResult storage_failure(const Error& why);
 
@@ -97,6 +102,9 @@ struct PartitionLog::Impl {
   std::function<void(Offset)> roll_callback GUARDED_BY(mu);
   std::function<void(const Error&)> failure_callback GUARDED_BY(mu);
   bool directory_is_new GUARDED_BY(mu) = false;  // its name is not durable yet
+  // After an unclean stop segments below the recovery point may lack a durable name: it covers deleted records
+  // without a flush.
+  bool names_unsynced GUARDED_BY(mu) = false;
   bool torn_tail GUARDED_BY(mu) = false;  // bytes behind the last whole batch of the active segment
   bool closed GUARDED_BY(mu) = false;
   bool renamed GUARDED_BY(mu) = false;    // for deletion: nothing is written any more
@@ -105,7 +113,8 @@ struct PartitionLog::Impl {
   PublishedValue<LogEnd> end;
   std::atomic<Offset> log_start;
   std::atomic<Offset> high_watermark;
-  std::atomic<Offset> recovery_point;
+  std::atomic<Offset> recovery_point;      // all below was flushed
+  std::atomic<Offset> given_up{Offset{0}};  // all below was deleted
   std::atomic<TimestampMs> last_flush;
   std::atomic<Offset> first_unstable{Offset{-1}};  // -1: none
 

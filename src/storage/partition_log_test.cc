@@ -432,6 +432,18 @@ TEST(PartitionLog, FindsTheFirstOfEqualLargestTimes) {
 
 // --- flush ---
 
+TEST(PartitionLog, WhatLiesBelowTheLogStartNeedsNoRecovery) {
+  World world;
+  auto log = open_log(world, small_segments());
+  for (int i = 0; i < 30; ++i) append(*log, {});
+  log->flush_up_to(Offset{5}).value();
+  log->advance_log_start(Offset{12}).value();
+  EXPECT_EQ(log->recovery_point(), Offset{12});
+  EXPECT_EQ(log->recovery_point_to_checkpoint(), Offset{12});
+  log->flush_up_to(Offset{20}).value();
+  EXPECT_EQ(log->recovery_point(), Offset{20});
+}
+
 TEST(PartitionLog, OnlyWhatWasFlushedMovesTheRecoveryPoint) {
   World world;
   auto log = open_log(world, small_segments());

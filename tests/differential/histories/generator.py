@@ -36,7 +36,7 @@ class Generator:
         }
         if self.chance.random() < 0.2:
             settings["flush.messages"] = self.pick(1, 3, 10)
-        if self.chance.random() < 0.15:
+        if self.chance.random() < 0.15 and not self.taste["transactions"]:
             settings["message.timestamp.type"] = "LogAppendTime"
         if "retention" in self.features:
             settings["file.delete.delay.ms"] = self.pick(0, 1000, 60_000)
@@ -153,7 +153,7 @@ class Generator:
         clean = "unclean" not in self.features or self.chance.random() < 0.5
         self.say("checkpoint" if self.chance.random() < 0.3 else "offsets")
         self.say("stop clean" if clean else "stop unclean")
-        if "damage" in self.features and self.chance.random() < self.taste["damage"]:
+        if not clean and "damage" in self.features and self.chance.random() < self.taste["damage"]:
             for _ in range(self.pick(1, 1, 2)):
                 self.damage()
         if self.chance.random() < 0.3:

@@ -158,6 +158,7 @@ class Driver {
   // --- the life of the directory ---
 
   std::string open() {
+    if (manager_) return "open already";
     LogManagerOptions options;
     options.log_dirs = {root_};
     options.recovery_threads_per_dir = 1;
@@ -217,7 +218,10 @@ class Driver {
         list(path, prefix + entry.name + "/", into);
       } else if (entry.name != ".lock") {
         const ByteVector bytes = io::read_file(fs_, path).value();
-        into.push_back(fmt::format("{}{}={}:{:08x}", prefix, entry.name, bytes.size(), crc32c(bytes)));
+        // The room that an index has in reserve is in its size alone.
+        BytesView used = bytes;
+        while (entry.name.ends_with("index") && !used.empty() && used.back() == std::byte{0}) used = used.first(used.size() - 1);
+        into.push_back(fmt::format("{}{}={}:{:08x}", prefix, entry.name, bytes.size(), crc32c(used)));
       }
     }
   }
@@ -278,6 +282,18 @@ class Driver {
     else if (name == "start") base = log_->log_start_offset().value;
     else base = std::stoll(name);
     return {std::max<std::int64_t>(0, base + delta)};
+  }
+
+  // The high watermark lies between batches, as replication moves it.
+  Offset start_of_batch(Offset offset) const {
+    const Offset from = std::max(offset, log_->log_start_offset());
+    const Offset end = log_->log_end_offset();
+    if (from >= end) return end;
+    const Result<ReadResult> found = log_->read({from, ByteCount{1}, true, ReadLimit::log_end});
+    if (!found || found->range.size == ByteCount{0}) return end;
+    ByteVector prefix(record::kMagicPrefix);
+    if (found->range.source->read_at(found->range.position, prefix).value() != prefix.size()) return end;
+    return record::read_prefix(prefix).value().offset;
   }
 
   std::string append_as_leader(std::size_t number, const Words& words) {
@@ -398,10 +414,11 @@ class Driver {
     if (what == "damage") return damage(words);
     if (what == "files") return "ok " + files();
     if (!manager_) return "closed";
+    if ((what == "append" || what == "marker" || what == "follow") && !batches_.contains(number)) return "no batch";
     if (what == "append" || what == "marker") return append_as_leader(number, words);
     if (what == "follow") return told(log_->append_as_follower(batches_.at(number)));
     if (what == "epoch") return told(log_->begin_leader_epoch(LeaderEpoch{std::stoi(words[1])}));
-    if (what == "hw") return fmt::format("hw {}", log_->set_high_watermark(offset(words[1])));
+    if (what == "hw") return fmt::format("hw {}", log_->set_high_watermark(start_of_batch(offset(words[1]))));
     if (what == "delete-records") return told(log_->advance_log_start(offset(words[1])));
     if (what == "truncate" || what == "truncate-fully") {
       const Result<void> done = what == "truncate" ? log_->truncate_to(offset(words[1]))
