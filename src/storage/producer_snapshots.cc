@@ -104,7 +104,7 @@ Result<void> ProducerSnapshots::truncate_fully(ProducerState& state, Offset offs
   state.clear();
   for (Offset snapshot : std::vector<Offset>(offsets_)) TRY(remove(snapshot));
   state.set_map_end_offset(offset);
-  last_taken_ = Offset{0};
+  last_taken_ = offset;  // there is nothing that a snapshot at `offset` would hold
   return {};
 }
 

@@ -242,6 +242,7 @@ public class HistoryDriver {
 
   // damage <suffix or file name> <how many from the last> cut n | flip n | zero n m | append hex | remove
   String damage(String[] words) throws Exception {
+    if (manager != null) return "open already";
     File inLog = new File(root, "t-0");
     List<File> found = new ArrayList<>();
     for (File directory : List.of(root, inLog)) {
@@ -291,18 +292,19 @@ public class HistoryDriver {
     return all;
   }
 
-  // While a transaction is open that began below the log start, Kafka's last stable offset is the base of the batch that
-  // holds the log start, which lies below it: nothing can be read there, and nobody needs to be told.
-  long lastStable() { return Math.max(log.lastStableOffset(), log.logStartOffset()); }
+  // Kafka moves its high watermark and its last stable offset to the start of the batch that holds or follows them, once
+  // it has looked them up. Both sides tell them so: in a gap, or below the log start, nobody can see the difference.
+  long highWatermark() throws Exception { return startOfBatch(log.highWatermark()); }
+  long lastStable() throws Exception { return Math.max(startOfBatch(log.lastStableOffset()), log.logStartOffset()); }
 
   // "17", "end-3", "hw", "lso", "start+2"; never below 0.
-  long offset(String text) {
+  long offset(String text) throws Exception {
     int sign = Math.max(text.lastIndexOf('+'), text.lastIndexOf('-'));
     String name = sign < 0 ? text : text.substring(0, sign);
     long delta = sign < 0 ? 0 : Long.parseLong(text.substring(text.charAt(sign) == '+' ? sign + 1 : sign));
     long base = switch (name) {
       case "end" -> log.logEndOffset();
-      case "hw" -> log.highWatermark();
+      case "hw" -> highWatermark();
       case "lso" -> lastStable();
       case "start" -> log.logStartOffset();
       default -> Long.parseLong(name);
@@ -419,7 +421,7 @@ public class HistoryDriver {
       case "hw" -> {
         long to = startOfBatch(offset(words[1]));
         log.maybeIncrementHighWatermark(to < log.logEndOffset() ? new LogOffsetMetadata(to) : log.logEndOffsetMetadata());
-        return "hw " + log.highWatermark();
+        return "hw " + highWatermark();
       }
       case "clock" -> time.now += Long.parseLong(words[1]);
       case "roll" -> log.roll();
@@ -429,6 +431,8 @@ public class HistoryDriver {
         log.maybeIncrementLogStartOffset(offset(words[1]), LogStartOffsetIncrementReason.ClientRecordDeletion);
       case "truncate" -> {
         manager.truncateTo(Map.of(PARTITION, offset(words[1])), false);
+        // As the next fetch does, and with it the last stable offset forgets transactions that were cut off.
+        log.updateHighWatermark(log.highWatermark());
         checkpoint();
       }
       case "truncate-fully" -> {
@@ -455,7 +459,7 @@ public class HistoryDriver {
         return end.map(e -> "epoch " + e.epoch() + " ends " + e.offset()).orElse("epoch unknown");
       }
       case "offsets" -> {
-        return "start=" + log.logStartOffset() + " end=" + log.logEndOffset() + " hw=" + log.highWatermark() + " lso="
+        return "start=" + log.logStartOffset() + " end=" + log.logEndOffset() + " hw=" + highWatermark() + " lso="
             + lastStable() + " recovery=" + log.recoveryPoint() + " segments=" + log.numberOfSegments()
             + " active=" + log.activeSegment().baseOffset() + " size=" + log.size() + " epochs="
             + log.leaderEpochCache().epochEntries().stream().map(e -> e.epoch() + "@" + e.startOffset())

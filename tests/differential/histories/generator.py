@@ -167,7 +167,7 @@ class Generator:
         back = self.pick(0, 0, 0, 1, 2)
         what = self.pick("cut", "flip", "zero", "append", "remove") if kind != "log" else \
             self.pick("cut", "cut", "flip", "zero", "append")
-        if kind.startswith((".kafka", "recovery", "replication")):
+        if kind.startswith((".kafka", "recovery", "replication", "leader-epoch")):
             what, back = "remove", 0
         n = self.pick(1, 2, 7, 12, 30, self.chance.randrange(1, 300))
         tail = {"cut": f" {n}", "flip": f" {n}", "zero": f" {n} {self.pick(1, 8, 100)}",

@@ -227,6 +227,7 @@ class Driver {
   }
 
   std::string damage(const Words& words) {
+    if (manager_) return "open already";
     std::vector<std::pair<std::string, io::Path>> found;
     for (const io::Path& directory : {root_, io::join(root_, "t-0")}) {
       const auto entries = fs_.list(directory);
@@ -277,8 +278,8 @@ class Driver {
     if (sign != std::string::npos) delta = std::stoll(text.substr(text[sign] == '+' ? sign + 1 : sign));
     std::int64_t base = 0;
     if (name == "end") base = log_->log_end_offset().value;
-    else if (name == "hw") base = log_->high_watermark().value;
-    else if (name == "lso") base = log_->last_stable_offset().value;
+    else if (name == "hw") base = high_watermark().value;
+    else if (name == "lso") base = last_stable().value;
     else if (name == "start") base = log_->log_start_offset().value;
     else base = std::stoll(name);
     return {std::max<std::int64_t>(0, base + delta)};
@@ -294,6 +295,12 @@ class Driver {
     ByteVector prefix(record::kMagicPrefix);
     if (found->range.source->read_at(found->range.position, prefix).value() != prefix.size()) return end;
     return record::read_prefix(prefix).value().offset;
+  }
+
+  // As HistoryDriver.java tells them.
+  Offset high_watermark() const { return start_of_batch(log_->high_watermark()); }
+  Offset last_stable() const {
+    return std::max(start_of_batch(log_->last_stable_offset()), log_->log_start_offset());
   }
 
   std::string append_as_leader(std::size_t number, const Words& words) {
@@ -342,11 +349,10 @@ class Driver {
       return "short read";
     }
     for (BytesView rest = bytes; !rest.empty();) {
-      const auto entry = record::check_entry(rest);
-      if (!entry) return text + " damaged";
-      text += fmt::format(" {}-{}@{}:{}:{:x}", entry->base_offset, entry->last_offset,
-                          entry->header->partition_leader_epoch, entry->size.value, entry->header->crc);
-      rest = rest.subspan(static_cast<std::size_t>(entry->size.value));
+      const record::BatchHeader header = record::BatchView(rest).header();
+      text += fmt::format(" {}-{}@{}:{}:{:x}", header.base_offset, header.last_offset(), header.partition_leader_epoch,
+                          header.total_size().value, header.crc);
+      rest = rest.subspan(static_cast<std::size_t>(header.total_size().value));
     }
     if (result->first_entry_incomplete) text += " incomplete";
     if (what.limit == ReadLimit::last_stable) {
@@ -376,8 +382,8 @@ class Driver {
     }
     const std::vector<SegmentInfo> segments = log_->segments();
     return fmt::format("start={} end={} hw={} lso={} recovery={} segments={} active={} size={} epochs={}",
-                       log_->log_start_offset(), log_->log_end_offset(), log_->high_watermark(),
-                       log_->last_stable_offset(), log_->recovery_point(), segments.size(),
+                       log_->log_start_offset(), log_->log_end_offset(), high_watermark(), last_stable(),
+                       log_->recovery_point(), segments.size(),
                        segments.back().base_offset, log_->size().value, fmt::join(epochs, ","));
   }
 
@@ -418,7 +424,10 @@ class Driver {
     if (what == "append" || what == "marker") return append_as_leader(number, words);
     if (what == "follow") return told(log_->append_as_follower(batches_.at(number)));
     if (what == "epoch") return told(log_->begin_leader_epoch(LeaderEpoch{std::stoi(words[1])}));
-    if (what == "hw") return fmt::format("hw {}", log_->set_high_watermark(start_of_batch(offset(words[1]))));
+    if (what == "hw") {
+      log_->set_high_watermark(start_of_batch(offset(words[1])));
+      return fmt::format("hw {}", high_watermark());
+    }
     if (what == "delete-records") return told(log_->advance_log_start(offset(words[1])));
     if (what == "truncate" || what == "truncate-fully") {
       const Result<void> done = what == "truncate" ? log_->truncate_to(offset(words[1]))
