@@ -40,6 +40,11 @@ metadata::ControllerOptions controller_options(const Config& config) {
   options.controller_listener = endpoint(config.controller_listener);
   options.rack = config.rack;
   options.broker_defaults = config.given;
+  options.snapshot_after_bytes = config.metadata_log_max_record_bytes_between_snapshots;
+  options.snapshot_after_ms = config.metadata_log_max_snapshot_interval_ms;
+  options.log.segment_bytes = config.metadata_log_segment_bytes;
+  options.log.segment_ms = config.metadata_log_segment_ms;
+  options.log.retention = {config.metadata_max_retention_bytes, config.metadata_max_retention_ms};
   return options;
 }
 
@@ -172,19 +177,10 @@ void Broker::handle(protocol::Request request) {
 
 void Broker::disconnected(const protocol::Peer& peer) { parked_fetches_->give_up(peer.connection_id); }
 
-void Broker::set_bound_port(const std::string& listener_name, std::uint16_t port) {
-  MutexLock lock(ports_mu_);
-  bound_ports_[listener_name] = port;
-}
-
 std::pair<std::string, std::int32_t> Broker::advertised_for(const protocol::Peer& peer) const {
   if (config_.advertised_listeners) {
     for (const ListenerAddress& listener : *config_.advertised_listeners) {
-      if (listener.name != peer.listener_name) continue;
-      if (listener.port != 0) return {listener.host, listener.port};
-      MutexLock lock(ports_mu_);
-      auto bound = bound_ports_.find(listener.name);
-      return {listener.host, bound == bound_ports_.end() ? peer.local_port : bound->second};
+      if (listener.name == peer.listener_name) return {listener.host, listener.port};
     }
   }
   // Where it reached us once it reaches us again.

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -40,9 +39,6 @@ class Broker {
   void handle(protocol::Request request);
   // On the connection's loop: what its requests waited for is let go.
   void disconnected(const protocol::Peer& peer);
-
-  // After the sockets are bound: the ports that were chosen (port 0). Tells the address clients are sent to.
-  void set_bound_port(const std::string& listener_name, std::uint16_t port);
 
   // Answers what waits, fences, closes every log cleanly, writes .kafka_cleanshutdown. Idempotent; the destructor alone
   // leaves it unclean. The loops must still be there; no request may come afterwards.
@@ -95,8 +91,6 @@ class Broker {
   // Set once each during the start: from then on the partitions, and the groups, follow every change of the image.
   std::atomic<bool> partitions_follow_ = false;
   std::atomic<bool> groups_follow_ = false;
-  mutable Mutex ports_mu_;
-  std::map<std::string, std::uint16_t> bound_ports_ GUARDED_BY(ports_mu_);
   Mutex failed_mu_;
   std::set<Uuid> failed_directories_ GUARDED_BY(failed_mu_);  // those that were noticed
   std::atomic<bool> shut_down_ = false;

@@ -201,4 +201,14 @@ Result<Config> Config::from_file(std::string_view text, std::string_view file_na
   return make_config(*properties, file_name, logger);
 }
 
+void Config::set_bound_port(const std::string& listener_name, std::uint16_t port) {
+  const auto settle = [&](std::vector<ListenerAddress>& addresses) {
+    for (ListenerAddress& address : addresses) {
+      if (address.name == listener_name && address.port == 0) address.port = port;
+    }
+  };
+  settle(listeners);
+  if (advertised_listeners) settle(*advertised_listeners);
+}
+
 }  // namespace cordwood::broker

@@ -37,6 +37,13 @@ struct Config {
   ListenerAddress controller_listener{"CONTROLLER", "PLAINTEXT", "localhost", 9093};
   std::optional<std::string> rack;                     // broker.rack
 
+  ByteCount metadata_log_max_record_bytes_between_snapshots{20 * MiB};
+  DurationMs metadata_log_max_snapshot_interval_ms{3'600'000};
+  ByteCount metadata_log_segment_bytes{1 * GiB};       // or internal.metadata.log.segment.bytes, which goes first
+  DurationMs metadata_log_segment_ms{604'800'000};
+  ByteCount metadata_max_retention_bytes{100 * MiB};
+  DurationMs metadata_max_retention_ms{604'800'000};
+
   bool auto_create_topics_enable = true;
   bool delete_topic_enable = true;
   std::int32_t num_partitions = 1;
@@ -82,6 +89,9 @@ struct Config {
   // after it.
   static Result<Config> from_file(std::string_view text, std::string_view file_name,
                                   const std::vector<std::pair<std::string, std::string>>& overrides, Logger& logger);
+
+  // A listener that asks for port 0 has got this one: it is what clients and the metadata are told from now on.
+  void set_bound_port(const std::string& listener_name, std::uint16_t port);
 };
 
 // Java properties text: comments, escapes, continuation lines, ':' '=' or blank between key and value.

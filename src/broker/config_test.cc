@@ -88,6 +88,12 @@ TEST(Config, FieldsWithoutAValueHoldWhatTheTableSays) {
     EXPECT_EQ(set.log_initial_task_delay_ms, plain.log_initial_task_delay_ms);
     EXPECT_EQ(set.producer_id_expiration_ms, plain.producer_id_expiration_ms);
     EXPECT_EQ(set.producer_id_expiration_check_interval_ms, plain.producer_id_expiration_check_interval_ms);
+    EXPECT_EQ(set.metadata_log_max_record_bytes_between_snapshots, plain.metadata_log_max_record_bytes_between_snapshots);
+    EXPECT_EQ(set.metadata_log_max_snapshot_interval_ms, plain.metadata_log_max_snapshot_interval_ms);
+    EXPECT_EQ(set.metadata_log_segment_bytes, plain.metadata_log_segment_bytes);
+    EXPECT_EQ(set.metadata_log_segment_ms, plain.metadata_log_segment_ms);
+    EXPECT_EQ(set.metadata_max_retention_bytes, plain.metadata_max_retention_bytes);
+    EXPECT_EQ(set.metadata_max_retention_ms, plain.metadata_max_retention_ms);
   }
 }
 
@@ -128,6 +134,25 @@ TEST(Config, TakesWhatIsGiven) {
   EXPECT_EQ(config.given.at("num.partitions"), "4");
   EXPECT_EQ(read({{"broker.id", "5"}}).node_id, NodeId{5});
   EXPECT_EQ(read({{"log.dir", "/c"}}).log_dirs, (std::vector<std::string>{"/c"}));
+}
+
+TEST(Config, ThePortThatWasBoundTakesThePlaceOfNone) {
+  Config config = read({{"listeners", "PLAINTEXT://:0,OTHER://:9192"},
+                        {"advertised.listeners", "PLAINTEXT://broker:0,OTHER://broker:9292"},
+                        {"listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT"}});
+  config.set_bound_port("PLAINTEXT", 40'001);
+  config.set_bound_port("OTHER", 9192);
+  ASSERT_EQ(config.listeners.size(), 2u);
+  EXPECT_EQ(config.listeners[0].port, 40'001);
+  EXPECT_EQ(config.listeners[1].port, 9192);
+  ASSERT_TRUE(config.advertised_listeners);
+  EXPECT_EQ((*config.advertised_listeners)[0].port, 40'001);
+  EXPECT_EQ((*config.advertised_listeners)[1].port, 9292);
+}
+
+TEST(Config, TheInternalSizeOfMetadataSegmentsGoesFirst) {
+  Config config = read({{"internal.metadata.log.segment.bytes", "2048"}, {"metadata.log.segment.bytes", "16777216"}});
+  EXPECT_EQ(config.metadata_log_segment_bytes, ByteCount{2048});
 }
 
 TEST(Config, TakesKafkasOwnSampleFile) {

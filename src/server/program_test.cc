@@ -187,6 +187,29 @@ TEST(Program, ReadsAPropertiesFileAndOverridesWin) {
   EXPECT_THAT(text, HasSubstr("node.id=7"));
 }
 
+// Both ways in which Kafka 4.x names its own controller: voters fixed in the file, or servers to ask for them.
+TEST(Program, StartsOnThePropertiesOfEitherQuorum) {
+  for (const char* quorum : {"controller.quorum.voters=1@localhost:9093", "controller.quorum.bootstrap.servers=localhost:9093"}) {
+    SCOPED_TRACE(quorum);
+    TemporaryFolder folder;
+    std::ofstream(folder / "server.properties")
+        << "process.roles=broker,controller\nnode.id=1\nlog.dirs=logs\n"
+        << "listeners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:9093\n"
+        << "inter.broker.listener.name=PLAINTEXT\ncontroller.listener.names=CONTROLLER\n"
+        << "advertised.listeners=PLAINTEXT://localhost:0,CONTROLLER://localhost:9093\n"
+        << "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL\n"
+        << quorum << "\n";
+    for (int start = 0; start < 2; ++start) {
+      Program program({"broker", "server.properties"}, folder.path());
+      std::string ready = program.line();
+      ASSERT_THAT(ready, HasSubstr("data in logs")) << program.errors();
+      port_in(ready);
+      program.signal(SIGTERM);
+      EXPECT_EQ(program.wait(), 0) << program.errors();
+    }
+  }
+}
+
 TEST(Program, SaysWhyItCannotStart) {
   TemporaryFolder folder;
   std::ofstream(folder / "bad.properties") << "num.partitions=many\n";

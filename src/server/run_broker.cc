@@ -82,8 +82,8 @@ Result<void> run_broker(const RunBroker& command, Clock& clock, MonotonicNs bega
   BrokerSink sink;
   net::Server server(server_options(config), sink, clock, logger);
   TRY(server.bind());
+  for (const auto& bound : server.bound()) config.set_bound_port(bound.name, bound.port);
   auto broker = TRY(broker::Broker::start({&fs, &clock, &random, &logger}, config));
-  for (const auto& bound : server.bound()) broker->set_bound_port(bound.name, bound.port);
   sink.plug_in(*broker);
   if (auto started = server.start(); !started) {
     // The other reason is the one to tell; a stop that is not clean either costs a recovery, no data.

@@ -202,6 +202,8 @@ class PartitionLog {
   void on_roll(std::function<void(Offset new_base)> callback);
   // Called once a write or an fsync has failed, outside of all locks: LogManager takes the directory offline.
   void on_failure(std::function<void(const Error& why)> callback);
+  // The segments that lie wholly below the log start leave; the active one stays. Errors: io, closed.
+  Result<void> remove_segments_below_start();
   // Called when files were renamed to *.deleted: LogManager calls remove_retired_files() when `delay` is over.
   void on_retired(std::function<void(DurationMs delay)> callback);
   // Deletes the retired files whose file.delete.delay.ms is over; one that is gone already is fine. Errors: io.

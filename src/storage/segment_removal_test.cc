@@ -64,6 +64,34 @@ TEST(SegmentRemoval, RenamesAtOnceAndDeletesLater) {
   EXPECT_EQ(batches_in(held).size(), 2U);
 }
 
+TEST(SegmentRemoval, WhatLiesWhollyBelowTheLogStartGoes) {
+  World world;
+  {
+    auto log = open_log(world, small_segments());
+    fill(*log);
+    log->remove_segments_below_start().value();
+    EXPECT_EQ(log->segments().size(), 4U);
+    // Offset 3 is the last one of the second segment: the first one goes alone.
+    log->advance_log_start({3}).value();
+    log->remove_segments_below_start().value();
+    EXPECT_EQ(log->segments().front().base_offset, Offset{2});
+    log->advance_log_start({4}).value();
+    log->remove_segments_below_start().value();
+    EXPECT_EQ(log->segments().front().base_offset, Offset{4});
+    EXPECT_EQ(log->log_start_offset(), Offset{4});
+    EXPECT_EQ(read_all(*log, {4}).size(), 4U);
+    // Never the active one.
+    log->advance_log_start({8}).value();
+    log->remove_segments_below_start().value();
+    EXPECT_EQ(log->segments().size(), 1U);
+    world.clock.advance(kDelay);
+    log->remove_retired_files().value();
+    EXPECT_TRUE(deleted_in(*world.fs).empty());
+    log->close_cleanly().value();
+  }
+  EXPECT_EQ(open_log(world, small_segments())->log_start_offset(), Offset{6});
+}
+
 TEST(SegmentRemoval, TheSameNameMayGoTwice) {
   World world;
   auto log = open_log(world, small_segments());

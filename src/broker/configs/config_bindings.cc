@@ -21,6 +21,13 @@ void assign(Config& config, const ConfigValue& value) {
 constexpr Binding kBindings[] = {
     {"node.id", assign<&Config::node_id>},
     {"metadata.log.dir", assign<&Config::metadata_log_dir>},
+    {"metadata.log.max.record.bytes.between.snapshots", assign<&Config::metadata_log_max_record_bytes_between_snapshots>},
+    {"metadata.log.max.snapshot.interval.ms", assign<&Config::metadata_log_max_snapshot_interval_ms>},
+    {"metadata.log.segment.bytes", assign<&Config::metadata_log_segment_bytes>},
+    {"internal.metadata.log.segment.bytes", assign<&Config::metadata_log_segment_bytes>},
+    {"metadata.log.segment.ms", assign<&Config::metadata_log_segment_ms>},
+    {"metadata.max.retention.bytes", assign<&Config::metadata_max_retention_bytes>},
+    {"metadata.max.retention.ms", assign<&Config::metadata_max_retention_ms>},
     {"broker.rack", assign<&Config::rack>},
     {"auto.create.topics.enable", assign<&Config::auto_create_topics_enable>},
     {"delete.topic.enable", assign<&Config::delete_topic_enable>},

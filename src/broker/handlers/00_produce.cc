@@ -14,6 +14,7 @@
 #include "broker/handlers/api_table.h"
 #include "broker/handlers/partition_lookup.h"
 #include "broker/handlers/scratch.h"
+#include "broker/metadata/topic_name.h"
 #include "broker/partition.h"
 #include "broker/storage_errors.h"
 #include "record/batch.h"
@@ -200,7 +201,7 @@ class ProduceCall {
       return whole_request_error_;
     }
     if (!acks_are_valid(request_.acks)) return ErrorCode::INVALID_REQUIRED_ACKS;
-    if (is_internal_topic(name) && exchange_.client_id() != kAdminClientId) return ErrorCode::INVALID_TOPIC_EXCEPTION;
+    if (metadata::is_internal_topic(name) && exchange_.client_id() != kAdminClientId) return ErrorCode::INVALID_TOPIC_EXCEPTION;
     if (auto header = peek_header(asked.records->bytes); header && header->is_transactional()) {
       into.error_message =
           "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE";

@@ -9,6 +9,7 @@
 #include "broker/broker.h"
 #include "broker/handlers/api_table.h"
 #include "broker/handlers/partition_lookup.h"
+#include "broker/metadata/topic_name.h"
 #include "broker/storage_errors.h"
 #include "protocol/messages/delete_records.h"
 
@@ -29,7 +30,7 @@ ErrorCode delete_records(Broker& broker, const Exchange& exchange, const TopicPa
   Located located = locate(broker, name.topic, name.partition);
   if (!located.partition) return located.error;
   Partition& partition = *located.partition;
-  if (is_internal_topic(name.topic)) return ErrorCode::INVALID_TOPIC_EXCEPTION;
+  if (metadata::is_internal_topic(name.topic)) return ErrorCode::INVALID_TOPIC_EXCEPTION;
   if (ErrorCode error = partition.check_leader(-1); error != ErrorCode::NONE) return error;
   storage::PartitionLog& log = *partition.log();
   storage::LogConfig config = log.config();

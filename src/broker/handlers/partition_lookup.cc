@@ -33,10 +33,6 @@ Located locate(Broker& broker, Uuid topic_id, PartitionId partition) {
   return {nullptr, why_not_here(state->second, broker.config().node_id)};
 }
 
-bool is_internal_topic(std::string_view topic) {
-  return topic == "__consumer_offsets" || topic == "__transaction_state" || topic == "__share_group_state";
-}
-
 LeaderHint leader_hint(Broker& broker, const TopicPartition& partition) {
   auto image = broker.image();
   const metadata::PartitionState* state = image->partition(partition);

@@ -26,9 +26,6 @@ Located locate(Broker& broker, std::string_view topic, PartitionId partition);
 // Likewise; UNKNOWN_TOPIC_ID (100) for an id that no topic has.
 Located locate(Broker& broker, Uuid topic_id, PartitionId partition);
 
-// Topics that only the broker itself writes to.
-bool is_internal_topic(std::string_view topic);
-
 // Who leads, for a client that asked the wrong broker (KIP-951).
 struct LeaderHint {
   std::int32_t leader_id = -1;

@@ -19,6 +19,7 @@ namespace cordwood::broker::metadata {
 namespace {
 
 constexpr std::int32_t kProducerIdBlock = 1000;
+constexpr DurationMs kHousekeepingInterval{60'000};
 
 Error closed_error() { return Error{Errc::closed, "the controller has shut down"}; }
 
@@ -101,7 +102,7 @@ struct Controller::Impl {
     std::vector<MetadataRecord> first_records = TRY(bootstrap_records(loaded));
     last_stop = how_it_was_left(loaded.image);
 
-    log = TRY(MetadataLog::open(env, loaded));
+    log = TRY(MetadataLog::open(env, loaded, options.log));
     epoch = loaded.epoch + 1;
     QuorumState state;
     state.version = loaded.image.kraft_version >= 1 ? 1 : 0;
@@ -266,17 +267,44 @@ struct Controller::Impl {
       if (outcome && result.changed) publish(result.image);
       if (result.function) result.function(outcome);
     }
-    if (wrote && !lost && log->bytes_since_snapshot() > options.snapshot_after_bytes) take_snapshot();
+    if (wrote && !lost && snapshot_is_due()) take_snapshot();
+  }
+
+  bool snapshot_is_due() const {
+    if (log->bytes_since_snapshot() >= options.snapshot_after_bytes) return true;
+    return options.snapshot_after_ms > DurationMs{0} && log->bytes_since_snapshot() > ByteCount{0} &&
+           env.clock->monotonic() - log->last_snapshot_at() >= to_ns(options.snapshot_after_ms);
   }
 
   void take_snapshot() {
     Result<void> written = log->write_snapshot(*image());
-    if (written) {
-      env.logger->info("Wrote a snapshot of the metadata up to offset {}", image()->next_offset);
-    } else {
+    if (!written) {
       // The log is whole without it; the next change tries again.
       env.logger->warn("No snapshot of the metadata could be written: {}", written.error().message());
+      return;
     }
+    env.logger->info("Wrote a snapshot of the metadata up to offset {}", image()->next_offset);
+    apply_retention();
+  }
+
+  void apply_retention() {
+    if (Result<void> applied = log->apply_retention(); !applied) fail(applied.error());
+  }
+
+  void keep_house() {
+    if (ended) return;
+    if (snapshot_is_due()) {
+      take_snapshot();
+    } else {
+      apply_retention();
+    }
+  }
+
+  void keep_house_every_minute() {
+    executor.schedule(env.clock->monotonic() + to_ns(kHousekeepingInterval), [this] {
+      keep_house();
+      keep_house_every_minute();
+    });
   }
 
   void submit(Decide decide) {
@@ -325,6 +353,7 @@ struct Controller::Impl {
     ImagePtr next = TRY(append(*before, std::move(records), Atomic::no));
     TRY(flush());
     publish(next);
+    keep_house_every_minute();
     return {};
   }
 
@@ -381,6 +410,13 @@ Result<void> Controller::register_broker() {
 
 Result<void> Controller::unfence() {
   return impl_->run([this] { return impl_->unfence(); });
+}
+
+void Controller::keep_house() {
+  impl_->run([this] {
+    impl_->keep_house();
+    return 0;
+  });
 }
 
 Result<std::int64_t> Controller::shut_down() {

@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "broker/metadata/image.h"
+#include "broker/metadata/metadata_log.h"
 #include "broker/metadata/metadata_record.h"
 #include "storage/log_manager.h"
 
@@ -32,7 +33,9 @@ struct ControllerOptions {
   Endpoint controller_listener{"CONTROLLER", "localhost", 9093, 0};
   std::optional<std::string> rack;
   ConfigValues broker_defaults;             // static settings that first-start records need (min.insync.replicas)
-  ByteCount snapshot_after_bytes{20 * MiB};  // metadata.log.max.record.bytes.between.snapshots
+  ByteCount snapshot_after_bytes{20 * MiB};     // metadata.log.max.record.bytes.between.snapshots
+  DurationMs snapshot_after_ms{3'600'000};      // metadata.log.max.snapshot.interval.ms; 0: never by time
+  MetadataLogSettings log;
 };
 
 class Controller {
@@ -73,6 +76,9 @@ class Controller {
   // Unfences and elects: Leader = us, epoch + 1, for every partition of ours. Blocks until committed and published.
   // Everything since open() becomes durable here, with one flush; nobody was told of any of it before.
   Result<void> unfence();
+  // What happens every minute from unfence() on: a snapshot when the oldest change without one is old enough, then
+  // retention of snapshots and log. Blocks.
+  void keep_house();
   // Takes away the leaderships of partitions in a log directory that failed.
   void directory_failed(Uuid directory);
   // Controlled shutdown records and fencing; then closes the metadata log. Blocks. Answers the broker epoch for

@@ -101,7 +101,7 @@ Result<LoadedMetadata> load_metadata(io::FileSystem& fs, const io::Path& log_dir
     Offset from = base.next_offset;
     Replay replay(loaded, std::move(base));
     auto visit = [&](const record::BatchView& batch, const std::string& where) { return replay.batch(batch, where); };
-    loaded.walk = TRY(walk_metadata_log(fs, loaded.directory, visit));
+    loaded.walk = TRY(walk_metadata_log(fs, loaded.directory, visit, from));
     replay.finish();
     if (loaded.walk.start > from) {
       return Error{Errc::corrupt, fmt::format("{}: the log starts at offset {}, and no complete snapshot covers what is below",

@@ -119,7 +119,8 @@ Error damage(const io::Path& file, std::int64_t position, std::string_view fault
 
 }  // namespace
 
-Result<WalkReport> walk_metadata_log(io::FileSystem& fs, const io::Path& directory, const VisitBatch& visit) {
+Result<WalkReport> walk_metadata_log(io::FileSystem& fs, const io::Path& directory, const VisitBatch& visit,
+                                     Offset covered) {
   WalkReport report;
   std::vector<LogFile> files = TRY(log_files(fs, directory));
   if (files.empty()) return report;
@@ -135,6 +136,7 @@ Result<WalkReport> walk_metadata_log(io::FileSystem& fs, const io::Path& directo
       }
       continue;
     }
+    if (file.base > report.end && file.base <= covered) report.start = report.end = file.base;
     std::int64_t position = 0;
     while (position < window.size()) {
       Seen seen = TRY(look(window, position));

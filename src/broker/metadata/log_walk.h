@@ -25,7 +25,7 @@ struct TornTail {
 
 struct WalkReport {
   bool has_files = false;            // a .log file is there, perhaps an empty one
-  Offset start{0};                   // the base offset of the first segment
+  Offset start{0};                   // the base offset of the first segment that counts
   Offset end{0};                     // one past the last whole batch
   std::int32_t last_epoch = 0;       // of the last whole batch; 0 when there is none
   std::optional<TornTail> torn_tail;
@@ -33,9 +33,12 @@ struct WalkReport {
 
 // Calls `visit` for every whole batch in order; an error from it ends the walk and is handed on. `where` says file and
 // position of the batch. The view lives until `visit` returns.
-// Errors: io; corrupt for damage that is no torn tail, for offsets with a gap and for an epoch that falls.
+// A gap in front of a segment that begins at or below `covered`, where a snapshot ends, is what a crash leaves when old
+// segments were being removed: the log starts behind it.
+// Errors: io; corrupt for damage that is no torn tail, for offsets with any other gap and for an epoch that falls.
 using VisitBatch = std::function<Result<void>(const record::BatchView& batch, const std::string& where)>;
-Result<WalkReport> walk_metadata_log(io::FileSystem& fs, const io::Path& directory, const VisitBatch& visit);
+Result<WalkReport> walk_metadata_log(io::FileSystem& fs, const io::Path& directory, const VisitBatch& visit,
+                                     Offset covered = {0});
 
 // The same for one file of batches that must be whole to the end: a snapshot. Errors: io, corrupt.
 Result<void> walk_batch_file(io::FileSystem& fs, const io::Path& path, const VisitBatch& visit);

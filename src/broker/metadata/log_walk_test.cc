@@ -31,12 +31,12 @@ class LogWalk : public testing::Test {
     ASSERT_TRUE(file && (*file)->write_at({0}, bytes));
   }
   // The base offsets that were visited.
-  Result<WalkReport> walk() {
+  Result<WalkReport> walk(Offset covered = {0}) {
     visited.clear();
     return walk_metadata_log(fs, "m", [&](const record::BatchView& batch, const std::string&) -> Result<void> {
       visited.push_back(batch.base_offset().value);
       return {};
-    });
+    }, covered);
   }
 
   io::MemFileSystem fs;
@@ -51,6 +51,18 @@ TEST_F(LogWalk, FindsNothingInAnEmptyDirectory) {
   report = walk();
   EXPECT_TRUE(report->has_files);
   EXPECT_EQ(report->end, Offset{0});
+}
+
+TEST_F(LogWalk, AGapThatASnapshotCoversStartsTheLog) {
+  put(kFirst, batch_at(0));
+  put(kSecond, batch_at(4));
+  Result<WalkReport> report = walk({3});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, Errc::corrupt);
+  report = walk({4});
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->start, Offset{4});
+  EXPECT_EQ(report->end, Offset{6});
 }
 
 TEST_F(LogWalk, GoesThroughAllSegmentsInOrder) {

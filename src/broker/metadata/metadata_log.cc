@@ -12,12 +12,11 @@ namespace {
 // Kafka's largest batch of the metadata log is 8 MiB; half of it leaves room for everything around the records.
 constexpr std::size_t kLargestBatch = 4 * MiB;
 constexpr std::size_t kMostRecordsPerBatch = 10'000;
-constexpr std::size_t kSnapshotsKept = 2;
 
-storage::LogConfig metadata_log_config() {
+storage::LogConfig metadata_log_config(const MetadataLogSettings& settings) {
   storage::LogConfig config;
-  config.segment_bytes = {1 * GiB};
-  config.segment_ms = {604'800'000};
+  config.segment_bytes = settings.segment_bytes;
+  config.segment_ms = settings.segment_ms;
   config.max_message_bytes = {8 * MiB};
   config.retention_ms = {-1};
   config.cleanup_delete = false;
@@ -67,9 +66,10 @@ Result<void> write_bootstrap_files(io::FileSystem& fs, const io::Path& log_dir, 
   return write_snapshot_file(fs, io::join(log_dir, kBootstrapCheckpoint), features, {}, now, now);
 }
 
-Result<std::unique_ptr<MetadataLog>> MetadataLog::open(storage::LogEnvironment environment, const LoadedMetadata& loaded) {
+Result<std::unique_ptr<MetadataLog>> MetadataLog::open(storage::LogEnvironment environment, const LoadedMetadata& loaded,
+                                                       const MetadataLogSettings& settings) {
   storage::OpenOptions options;
-  options.config = metadata_log_config();
+  options.config = metadata_log_config(settings);
   // A snapshot alone, without any segment: the log goes on where it ends.
   options.log_start_checkpoint = loaded.walk.has_files ? loaded.walk.start : loaded.end();
   options.is_metadata_log = true;
@@ -86,9 +86,11 @@ Result<std::unique_ptr<MetadataLog>> MetadataLog::open(storage::LogEnvironment e
     environment.logger->warn("{}: cut {} bytes at position {}, a write that a crash interrupted ({})", tail.file, tail.size,
                              tail.position, tail.reason);
   }
-  std::unique_ptr<MetadataLog> opened(new MetadataLog(environment, std::move(log)));
+  std::unique_ptr<MetadataLog> opened(new MetadataLog(environment, std::move(log), settings.retention));
   opened->bytes_since_snapshot_ = loaded.bytes_since_snapshot;
   opened->last_timestamp_ = environment.clock->now();
+  opened->last_snapshot_at_ = environment.clock->monotonic();
+  TRY(opened->find_snapshots(loaded.snapshot.value_or(SnapshotId{})));
   return opened;
 }
 
@@ -121,21 +123,56 @@ Result<std::vector<MetadataRecord>> MetadataLog::append(std::vector<MetadataReco
   return records;
 }
 
-Result<void> MetadataLog::flush() { return log_->flush(); }
+Result<void> MetadataLog::flush() {
+  TRY(log_->flush());
+  log_->set_high_watermark(log_->log_end_offset());
+  return {};
+}
+
+Result<void> MetadataLog::find_snapshots(SnapshotId newest) {
+  io::FileSystem& fs = *environment_.fs;
+  for (const auto& entry : TRY(fs.list(log_->directory()))) {
+    std::optional<SnapshotId> id = parse_snapshot_file_name(entry.name);
+    if (entry.kind != io::DirectoryEntry::Kind::file || !id || *id > newest) continue;
+    io::Path path = io::join(log_->directory(), entry.name);
+    std::shared_ptr<io::File> file = TRY(fs.open(path, io::OpenMode::read));
+    snapshots_.push_back({*id, TRY(file->size()), TRY(read_snapshot_timestamp(fs, path))});
+  }
+  std::ranges::sort(snapshots_, {}, &SnapshotFacts::id);
+  return {};
+}
 
 Result<void> MetadataLog::write_snapshot(const Image& image) {
   io::FileSystem& fs = *environment_.fs;
   SnapshotId id{image.next_offset, image.epoch};
+  io::Path path = io::join(log_->directory(), snapshot_file_name(id));
   SnapshotContent content;
   content.kraft_version = image.kraft_version;
   content.voters = image.voters;
   content.records = image_to_records(image);
-  TRY(write_snapshot_file(fs, io::join(log_->directory(), snapshot_file_name(id)), content, id, last_timestamp_,
-                          environment_.clock->now()));
+  TRY(write_snapshot_file(fs, path, content, id, last_timestamp_, environment_.clock->now()));
   bytes_since_snapshot_ = {};
-  std::vector<SnapshotId> all = TRY(list_snapshots(fs, log_->directory()));
-  for (std::size_t i = 0; i + kSnapshotsKept < all.size(); ++i) {
-    TRY(fs.remove_file(io::join(log_->directory(), snapshot_file_name(all[i]))));
+  last_snapshot_at_ = environment_.clock->monotonic();
+  std::shared_ptr<io::File> file = TRY(fs.open(path, io::OpenMode::read));
+  snapshots_.push_back({id, TRY(file->size()), last_timestamp_});
+  return {};
+}
+
+Result<void> MetadataLog::apply_retention() {
+  TRY(log_->remove_retired_files());
+  if (snapshots_.size() < 2) return {};
+  std::vector<SnapshotVerdict> gone = snapshots_that_go(snapshots_, log_->segments(), log_->log_start_offset(), retention_,
+                                                        environment_.clock->now());
+  if (gone.empty()) return {};
+  // The log first: without the older snapshots it is read from the oldest one that stays, and never the other way round.
+  TRY(log_->advance_log_start(gone.back().log_start));
+  TRY(log_->remove_segments_below_start());
+  for (const SnapshotVerdict& verdict : gone) {
+    std::string name = snapshot_file_name(verdict.id);
+    environment_.logger->info("Removing the metadata snapshot {}, and the log below offset {}: {}", name, verdict.log_start,
+                              verdict.reason);
+    TRY(environment_.fs->remove_file(io::join(log_->directory(), name)));
+    snapshots_.erase(snapshots_.begin());
   }
   return {};
 }

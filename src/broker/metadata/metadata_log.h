@@ -15,6 +15,7 @@
 #include "broker/metadata/image.h"
 #include "broker/metadata/log_walk.h"
 #include "broker/metadata/metadata_batch.h"
+#include "broker/metadata/metadata_retention.h"
 #include "broker/metadata/quorum_state.h"
 #include "broker/metadata/snapshot.h"
 #include "storage/partition_log.h"
@@ -65,10 +66,17 @@ std::vector<MetadataRecord> default_bootstrap_records();
 
 enum class Atomic { no, yes };
 
+struct MetadataLogSettings {
+  ByteCount segment_bytes{1 * GiB};     // metadata.log.segment.bytes
+  DurationMs segment_ms{604'800'000};   // metadata.log.segment.ms
+  MetadataRetention retention;
+};
+
 class MetadataLog {
  public:
   // Opens for appends at `loaded.end()`. Errors: io; corrupt when recovery ends elsewhere.
-  static Result<std::unique_ptr<MetadataLog>> open(storage::LogEnvironment environment, const LoadedMetadata& loaded);
+  static Result<std::unique_ptr<MetadataLog>> open(storage::LogEnvironment environment, const LoadedMetadata& loaded,
+                                                   const MetadataLogSettings& settings);
 
   // One control batch at the end.
   Result<void> append(std::span<const ControlRecord> records, std::int32_t epoch);
@@ -80,22 +88,31 @@ class MetadataLog {
   Result<void> flush();
   Offset end() const { return log_->log_end_offset(); }
 
-  // Writes the image, which must be everything up to the durable end of the log, and removes all but the two newest
-  // snapshots.
+  // Writes the image, which must be everything up to the durable end of the log.
   Result<void> write_snapshot(const Image& image);
   ByteCount bytes_since_snapshot() const { return bytes_since_snapshot_; }
+  // Of the last snapshot, or of the opening.
+  MonotonicNs last_snapshot_at() const { return last_snapshot_at_; }
+  // Removes the snapshots that metadata.max.retention.* let go and the segments wholly below the oldest one that stays,
+  // with a log line each; deletes segment files whose delay is over.
+  Result<void> apply_retention();
 
   Result<void> close_cleanly();
   void close_abruptly() { log_->close_abruptly(); }
 
  private:
-  MetadataLog(storage::LogEnvironment environment, std::shared_ptr<storage::PartitionLog> log)
-      : environment_(environment), log_(std::move(log)) {}
+  MetadataLog(storage::LogEnvironment environment, std::shared_ptr<storage::PartitionLog> log, MetadataRetention retention)
+      : environment_(environment), retention_(retention), log_(std::move(log)) {}
   Result<void> write(BytesView batch);
+  // Those up to `newest`, which is known to be whole: anything above would not be read, and must not count.
+  Result<void> find_snapshots(SnapshotId newest);
 
   storage::LogEnvironment environment_;
+  MetadataRetention retention_;
   std::shared_ptr<storage::PartitionLog> log_;
+  std::vector<SnapshotFacts> snapshots_;  // ascending, the 0-0 checkpoint among them
   ByteCount bytes_since_snapshot_;
+  MonotonicNs last_snapshot_at_;
   TimestampMs last_timestamp_;
 };
 

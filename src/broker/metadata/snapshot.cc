@@ -228,6 +228,29 @@ Result<SnapshotContent> read_snapshot_file(io::FileSystem& fs, const io::Path& p
   return content;
 }
 
+Result<std::optional<TimestampMs>> read_snapshot_timestamp(io::FileSystem& fs, const io::Path& path) {
+  // The header batch is the first one; with the voters in it a few hundred bytes.
+  constexpr std::size_t kEnough = 64 * KiB;
+  const std::optional<TimestampMs> unreadable;
+  std::shared_ptr<io::File> file = TRY(fs.open(path, io::OpenMode::read));
+  ByteVector head(kEnough);
+  head.resize(TRY(file->read_at({0}, head)));
+  Result<record::BatchHeader> header = record::read_header(head);
+  if (!header || header->magic != 2 || header->batch_length < 0) return unreadable;
+  const auto size = static_cast<std::size_t>(header->total_size().value);
+  if (size < record::kHeaderSize || size > head.size()) return unreadable;
+  record::BatchView batch(BytesView(head).first(size));
+  std::optional<TimestampMs> found;
+  BatchVisitor visitor;
+  visitor.metadata = [](const MetadataRecord&, Offset) -> Result<void> { return {}; };
+  visitor.control = [&](const ControlRecord& record, Offset) -> Result<void> {
+    if (const auto* start = std::get_if<SnapshotHeaderRecord>(&record)) found = {start->last_contained_log_timestamp};
+    return {};
+  };
+  if (!batch.crc_is_valid() || !decode_batch(batch, path, visitor)) return unreadable;
+  return found;
+}
+
 Result<void> write_snapshot_file(io::FileSystem& fs, const io::Path& path, const SnapshotContent& content, SnapshotId id,
                                  TimestampMs last_contained, TimestampMs now) {
   io::Path part = path + ".part";

@@ -50,6 +50,8 @@ struct SnapshotContent {
 
 // Errors: io; not_found; corrupt when damaged or without a footer; unsupported for records that we do not know.
 Result<SnapshotContent> read_snapshot_file(io::FileSystem& fs, const io::Path& path);
+// From its header: the timestamp of the newest record that went in. Nothing when the header cannot be read. Errors: io.
+Result<std::optional<TimestampMs>> read_snapshot_timestamp(io::FileSystem& fs, const io::Path& path);
 // `last_contained` is the timestamp of the last record that went in. Mode 0400 as Kafka's is not wanted: nobody else
 // could read the file after a change of the user.
 Result<void> write_snapshot_file(io::FileSystem& fs, const io::Path& path, const SnapshotContent& content, SnapshotId id,

@@ -19,7 +19,7 @@ std::optional<std::string> topic_name_fault(std::string_view name);
 // The name with '.' as '_': two topics whose keys are equal collide (metric names would be the same).
 std::string collision_key(std::string_view name);
 
-// The topics that clients are told are internal. __cluster_metadata is none of them: it is never listed.
+// The topics that clients are told are internal, and that only the broker itself writes to. __cluster_metadata is none of them: it is never listed.
 bool is_internal_topic(std::string_view name);
 
 }  // namespace cordwood::broker::metadata
