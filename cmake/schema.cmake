@@ -33,6 +33,12 @@ function(cordwood_schema folder)
     COMMENT "Compiling the schemas of ${ARG_PREFIX}"
     VERBATIM)
   target_sources(cordwood_${folder} PRIVATE ${units} ${headers})
+  # generated_sources: all of them and nothing compiled, for lint.
+  add_custom_target(${folder}_${ARG_NAME}_sources DEPENDS ${headers} ${units})
+  if(NOT TARGET generated_sources)
+    add_custom_target(generated_sources)
+  endif()
+  add_dependencies(generated_sources ${folder}_${ARG_NAME}_sources)
   target_include_directories(cordwood_${folder} PUBLIC ${root})
   if(CORDWOOD_TESTS)
     add_library(cordwood_${folder}_${ARG_NAME}_testing STATIC ${testing}.cc ${testing}.h)

@@ -30,7 +30,9 @@ class Directories {
 
   void add_partition(const std::string& path, std::optional<Uuid> topic_id, std::optional<std::int32_t> epoch = {}) {
     ASSERT_TRUE(fs.create_directories(path));
-    if (topic_id) ASSERT_TRUE(storage::write_partition_metadata(fs, path, *topic_id));
+    if (topic_id) {
+      ASSERT_TRUE(storage::write_partition_metadata(fs, path, *topic_id));
+    }
     if (epoch) {
       ASSERT_TRUE(storage::write_epoch_checkpoint(fs, io::join(path, storage::kLeaderEpochCheckpoint),
                                                   {{{0}, Offset{0}}, {{*epoch}, Offset{5}}}));
@@ -73,7 +75,7 @@ std::vector<std::string> lines_of(const std::vector<MetadataRecord>& records) {
       lines.push_back(fmt::format("config {} {}={}", config->resource_name, config->name, config->value.value_or("none")));
     } else if (const auto* partition = std::get_if<PartitionRecord>(&record.body)) {
       lines.push_back(fmt::format("partition {} epoch {} leader {} in {}", partition->partition_id, partition->leader_epoch,
-                                  partition->leader, partition->directories.value().at(0).to_string()));
+                                  partition->leader, partition->directories.at(0).to_string()));
     } else {
       lines.push_back(name_of(record));
     }
