@@ -349,8 +349,8 @@ TEST(Controller, APowerCutInRetentionLosesNothing) {
     bool untouched = false;
     {
       TestController node(fs);
-      node.options.snapshot_after_bytes = {4 * KiB};
-      node.options.log.segment_bytes = {2 * KiB};
+      node.options.snapshot_after_bytes = {2 * KiB};
+      node.options.log.segment_bytes = {1 * KiB};
       ASSERT_TRUE(node.start());
       for (int i = 0; i < 40; ++i) ASSERT_EQ(node.create_topic("t" + std::to_string(i)), "");
       node.controller().keep_house();
