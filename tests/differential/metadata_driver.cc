@@ -1,9 +1,10 @@
 // A broker without sockets, for tests/differential/metadata_takeover.py:
 //
-//   metadata_driver DIR PORT CONTROLLER_PORT COMMAND...
+//   metadata_driver DIR PORT CONTROLLER_PORT [KEY=VALUE...] COMMAND...      broker settings first
 //     create NAME PARTITIONS [KEY=VALUE]   a topic
 //     delete NAME
 //     append NAME PARTITION COUNT          that many records, one batch each
+//     keep_house                           what the controller does once a minute
 //     list                                 one line a partition: name, topic id, partition, leader, leader epoch, end offset
 //     kill                                 ends the process at once, as kill -9 does
 //   Without kill it stops cleanly after the last command.
@@ -92,7 +93,15 @@ int main(int count, char** arguments) {
   SystemRandom random;
   StderrLogger logger(clock);
   io::PosixFileSystem fs;
-  Config config;
+  std::size_t first_command = 3;
+  std::vector<std::pair<std::string, std::string>> properties;
+  while (first_command < words.size() && words[first_command].find('=') != std::string::npos) {
+    const std::string& setting = words[first_command++];
+    properties.emplace_back(setting.substr(0, setting.find('=')), setting.substr(setting.find('=') + 1));
+  }
+  Result<Config> given = Config::from_properties(properties, logger);
+  if (!given) fail(given.error().message());
+  Config config = std::move(*given);
   config.log_dirs = {words[0]};
   config.listeners = {{"PLAINTEXT", "PLAINTEXT", "localhost", static_cast<std::uint16_t>(std::stoi(words[1]))}};
   config.controller_listener.port = static_cast<std::uint16_t>(std::stoi(words[2]));
@@ -100,7 +109,7 @@ int main(int count, char** arguments) {
   if (!started) fail(started.error().message());
   Broker& broker = **started;
   auto word = [&](std::size_t at) { return at < words.size() ? words[at] : std::string(); };
-  for (std::size_t at = 3; at < words.size();) {
+  for (std::size_t at = first_command; at < words.size();) {
     if (word(at) == "create") {
       bool has_setting = word(at + 3).find('=') != std::string::npos;
       create(broker, word(at + 1), std::stoi(word(at + 2)), has_setting ? word(at + 3) : "");
@@ -113,6 +122,9 @@ int main(int count, char** arguments) {
     } else if (word(at) == "append") {
       append(broker, word(at + 1), std::stoi(word(at + 2)), std::stoi(word(at + 3)));
       at += 4;
+    } else if (word(at) == "keep_house") {
+      broker.controller().keep_house();
+      ++at;
     } else if (word(at) == "list") {
       list(broker);
       ++at;

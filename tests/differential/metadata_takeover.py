@@ -155,6 +155,40 @@ def cordwood_to_kafka_and_back(driver, stop):
         place.close()
 
 
+def trimmed_log(driver):
+    """Several snapshots were written, the oldest ones removed, and with them the beginning of the log."""
+    place = Place(driver)
+    try:
+        settings = ("metadata.log.max.record.bytes.between.snapshots=2048", "internal.metadata.log.segment.bytes=8192",
+                    "metadata.max.retention.bytes=24576")
+        topics = [word for i in range(60) for word in ("create", f"t{i}", 1)]
+        place.ours(*settings, *topics, "append", "t7", 0, 3, "keep_house")
+        before = place.ours(*settings, "create", "last", 2, "keep_house", "list")
+        directory = os.path.join(place.data, "__cluster_metadata-0")
+        names = sorted(os.listdir(directory))
+        logs = [n for n in names if n.endswith(".log")]
+        snapshots = [n for n in names if n.endswith(".checkpoint")]
+        check(int(logs[0][:20]) > 0 and len(logs) > 1, names)
+        check(len(snapshots) > 1 and snapshots[0] != "0" * 20 + "-" + "0" * 10 + ".checkpoint", names)
+        check(int(logs[0][:20]) <= int(snapshots[0][:20]), names)
+        place.dump()
+        text = place.start_kafka()
+        check("Truncating" not in text and "stray" not in text.lower(), text)
+        expect_same(place, before)
+        place.topics("--create", "--topic", "theirs", "--partitions", "2", "--replication-factor", "1")
+        place.stop_kafka()
+        after = place.ours(*settings, "keep_house", "list", "kill")
+        check(set(after) == set(before) | {("theirs", 0), ("theirs", 1)}, after)
+        check(after["t7", 0]["end"] == 3, after)
+        place.dump()
+        place.start_kafka()
+        expect_same(place, after)
+        place.stop_kafka()
+        check(not strays(place), strays(place))
+    finally:
+        place.close()
+
+
 def kafka_first(driver, release, standalone):
     """A directory that Kafka formatted: with its default levels (ELR on) and with our own level."""
     place = Place(driver)
@@ -198,6 +232,8 @@ def main():
     for stop in ((), ("kill",)):
         cordwood_to_kafka_and_back(driver, stop)
         print(f"Cordwood -> Kafka -> Cordwood -> Kafka -> Cordwood, {stop or ('clean stop',)}: as expected", flush=True)
+    trimmed_log(driver)
+    print("a trimmed metadata log: as expected", flush=True)
     for release in ((), ("--release-version", "4.0")):
         kafka_first(driver, release, ("--standalone",))
         print(f"formatted by Kafka {release}: as expected", flush=True)
