@@ -71,7 +71,10 @@ bool machine_has_ipv6() {
 Result<SocketAddress> resolve(const std::string& host, std::uint16_t port) {
   if (host.empty()) return look_up(machine_has_ipv6() ? "::" : "0.0.0.0", port, AI_NUMERICHOST);
   if (auto literal = look_up(host, port, AI_NUMERICHOST)) return literal;
-  return look_up(host, port, 0);
+  Result<SocketAddress> found = look_up(host, port, 0);
+  // A machine without /etc/hosts; the name means this machine whatever a resolver says (RFC 6761).
+  if (!found && host == "localhost") return look_up("127.0.0.1", port, AI_NUMERICHOST);
+  return found;
 }
 
 SocketAddress local_address(int fd) {
