@@ -50,7 +50,9 @@ class BatchScan {
   FilePosition end_;
   FilePosition window_start_{0};
   std::size_t window_size_ = 0;
-  bool large_batches_ = false;  // then a window holds one header and reading a big one would be a waste
+  // Then a window holds one header, and reading a big one would be a waste. Taken to be so until the first batch says
+  // otherwise: most look-ups end with it, and 8 KiB copied for a header are a good part of their time.
+  bool large_batches_ = true;
   BytesView header_;            // into the window
   std::array<std::byte, 8 * KiB> window_;
 };
