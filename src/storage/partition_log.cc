@@ -288,6 +288,32 @@ void PartitionLog::Impl::publish_unstable() {
                        std::memory_order_release);
 }
 
+// Whether the producers' rules let none of this be written: `result` then says why, or that it is written already.
+bool PartitionLog::Impl::refused_by_producers(std::span<const BatchToAppend> batches, AppendOrigin origin,
+                                              AppendResult& result) {
+  for (const BatchToAppend& batch : batches) {
+    if (batch.info.magic < 2 || !batch.header.has_producer_id()) continue;
+    if (origin == AppendOrigin::client && !batch.header.is_control()) {
+      if (const std::optional<CachedBatch> earlier = producers.find_duplicate(batch.header)) {
+        result.duplicate = true;
+        result.base_offset = earlier->first_offset();
+        result.last_offset = earlier->last_offset;
+        result.duplicate_timestamp = earlier->timestamp;
+        return true;
+      }
+    }
+    const Result<std::optional<std::int32_t>> coordinator_epoch = coordinator_epoch_of(batch);
+    // A marker of our own coordinators always parses; one that was replicated was stored like this by its leader.
+    const ProducerFault fault =
+        producers.check(batch.header, origin, coordinator_epoch ? *coordinator_epoch : std::nullopt);
+    if (fault != ProducerFault::none) {
+      result.fault = to_append_fault(fault);
+      return true;
+    }
+  }
+  return false;
+}
+
 AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin) {
   AppendResult result;
   result.log_start_offset = log_start.load(std::memory_order_relaxed);
@@ -304,30 +330,13 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
     result.fault = AppendFault::record_list_too_large;
     return result;
   }
+  // A refused append has rolled, as in Kafka. But not over a gap: the active segment would begin above the log end.
+  const bool over_gap = batches.front().info.base_offset > end.load().offset;
+  if (over_gap && refused_by_producers(batches, origin, result)) return result;
   Result<bool> rolled = roll_when_due(batches, size);
   if (!rolled) return failed_with(rolled.error());
   result.rolled = *rolled;
-
-  for (const BatchToAppend& batch : batches) {
-    if (batch.info.magic < 2 || !batch.header.has_producer_id()) continue;
-    if (origin == AppendOrigin::client && !batch.header.is_control()) {
-      if (const std::optional<CachedBatch> earlier = producers.find_duplicate(batch.header)) {
-        result.duplicate = true;
-        result.base_offset = earlier->first_offset();
-        result.last_offset = earlier->last_offset;
-        result.duplicate_timestamp = earlier->timestamp;
-        return result;
-      }
-    }
-    const Result<std::optional<std::int32_t>> coordinator_epoch = coordinator_epoch_of(batch);
-    // A marker of our own coordinators always parses; one that was replicated was stored like this by its leader.
-    const ProducerFault fault =
-        producers.check(batch.header, origin, coordinator_epoch ? *coordinator_epoch : std::nullopt);
-    if (fault != ProducerFault::none) {
-      result.fault = to_append_fault(fault);
-      return result;
-    }
-  }
+  if (!over_gap && refused_by_producers(batches, origin, result)) return result;
 
   const FilePosition start{active().size().value};
   std::array<BatchInfo, 1> single;

@@ -444,6 +444,24 @@ TEST(PartitionLog, WhatLiesBelowTheLogStartNeedsNoRecovery) {
   EXPECT_EQ(log->recovery_point(), Offset{20});
 }
 
+TEST(PartitionLog, ARefusedAppendOverAGapLeavesTheActiveSegmentAtTheLogEnd) {
+  World world;
+  auto log = open_log(world, small_segments());
+  BatchSpec spec;
+  spec.producer_id = 1;
+  spec.transactional = true;
+  append(*log, spec);
+  while (log->segments().front().size < ByteCount{900}) append(*log, {});
+  const Offset end = log->log_end_offset();
+  spec.base_offset = Offset{end.value + 5};
+  spec.sequence = 1;
+  spec.transactional = false;  // in the middle of its transaction
+  spec.records = 10;
+  EXPECT_EQ(log->append_as_follower(make_batch(spec)).fault, AppendFault::invalid_txn_state);
+  EXPECT_EQ(log->segments().size(), 1U);
+  EXPECT_EQ(append(*log, {}).base_offset, end);
+}
+
 TEST(PartitionLog, OnlyWhatWasFlushedMovesTheRecoveryPoint) {
   World world;
   auto log = open_log(world, small_segments());

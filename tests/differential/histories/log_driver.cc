@@ -349,7 +349,9 @@ class Driver {
       return "short read";
     }
     for (BytesView rest = bytes; !rest.empty();) {
+      if (rest.size() < record::kHeaderSize) break;  // torn, and shown by neither side
       const record::BatchHeader header = record::BatchView(rest).header();
+      if (header.total_size() > ByteCount{static_cast<std::int64_t>(rest.size())}) break;
       text += fmt::format(" {}-{}@{}:{}:{:x}", header.base_offset, header.last_offset(), header.partition_leader_epoch,
                           header.total_size().value, header.crc);
       rest = rest.subspan(static_cast<std::size_t>(header.total_size().value));
@@ -381,6 +383,7 @@ class Driver {
       epochs.push_back(fmt::format("{}@{}", entry.epoch, entry.start_offset));
     }
     const std::vector<SegmentInfo> segments = log_->segments();
+    if (segments.empty()) return "failed";
     return fmt::format("start={} end={} hw={} lso={} recovery={} segments={} active={} size={} epochs={}",
                        log_->log_start_offset(), log_->log_end_offset(), high_watermark(), last_stable(),
                        log_->recovery_point(), segments.size(),
