@@ -101,7 +101,8 @@ class Generator:
         if self.lines and self.chance.random() < 0.06:
             earlier = [line for line in self.lines if line.startswith("append") and " pid=" in line]
             if earlier:
-                self.say(self.pick(*earlier[-6:]))  # a retry
+                retried = self.pick(*earlier[-6:]).split(maxsplit=2)
+                self.say(f"append epoch={self.epoch} {retried[2]}")
                 return
         self.say(f"append epoch={self.epoch} {self.body()}")
         if self.chance.random() < self.taste["replicated at once"]:
