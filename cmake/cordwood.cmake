@@ -4,7 +4,9 @@ add_library(cordwood_settings INTERFACE)
 target_compile_options(cordwood_settings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
                        -Werror -fno-omit-frame-pointer)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  target_compile_options(cordwood_settings INTERFACE -Wthread-safety -Wno-gnu-statement-expression)
+  # The headers of libstdc++ 12 use what they call deprecated (std::stable_sort does), and clang says so.
+  target_compile_options(cordwood_settings INTERFACE -Wthread-safety -Wno-gnu-statement-expression
+                         -Wno-deprecated-declarations)
 else()
   # g++ 12.2 reports these inside libstdc++ for code that is sound.
   target_compile_options(cordwood_settings INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds
