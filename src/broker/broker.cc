@@ -57,6 +57,7 @@ storage::LogManagerOptions log_manager_options(const Config& config) {
   options.high_watermark_checkpoint_interval = config.replica_high_watermark_checkpoint_interval_ms;
   options.producer_expiration_check_interval = config.producer_id_expiration_check_interval_ms;
   options.flush_scheduler_interval = config.log_flush_scheduler_interval_ms;
+  options.retention_check_interval = config.log_retention_check_interval_ms;
   options.initial_task_delay = config.log_initial_task_delay_ms;
   options.producer.expiration_ms = config.producer_id_expiration_ms;
   return options;

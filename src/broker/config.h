@@ -73,6 +73,7 @@ struct Config {
   DurationMs log_flush_start_offset_checkpoint_interval_ms{60'000};
   DurationMs replica_high_watermark_checkpoint_interval_ms{5'000};
   DurationMs log_flush_scheduler_interval_ms{INT64_MAX};
+  DurationMs log_retention_check_interval_ms{300'000};
   DurationMs log_initial_task_delay_ms{30'000};
   DurationMs producer_id_expiration_ms{86'400'000};
   DurationMs producer_id_expiration_check_interval_ms{600'000};

@@ -13,6 +13,9 @@
 
 namespace cordwood::storage {
 
+// Where the value of a setting was given, the least specific first.
+enum class SettingSource : std::uint8_t { default_value, static_broker, dynamic_cluster, dynamic_broker, topic };
+
 struct LogConfig {
   ByteCount segment_bytes{1 * GiB};
   DurationMs segment_ms{604'800'000};
@@ -41,6 +44,10 @@ struct LogConfig {
   DurationMs message_timestamp_after_max_ms{3'600'000};
   ByteCount max_decompressed_message_bytes{2'147'483'639};
   std::int32_t min_insync_replicas = 1;
+  // For what explains itself.
+  SettingSource retention_ms_source = SettingSource::default_value;
+  SettingSource retention_bytes_source = SettingSource::default_value;
+  SettingSource cleanup_policy_source = SettingSource::default_value;
   bool operator==(const LogConfig&) const = default;
 };
 

@@ -27,6 +27,7 @@ struct LogManagerOptions {
   DurationMs high_watermark_checkpoint_interval{5'000};    // replica.high.watermark.checkpoint.interval.ms
   DurationMs producer_expiration_check_interval{600'000};  // producer.id.expiration.check.interval.ms
   DurationMs flush_scheduler_interval{INT64_MAX};          // log.flush.scheduler.interval.ms
+  DurationMs retention_check_interval{300'000};            // log.retention.check.interval.ms
   DurationMs initial_task_delay{30'000};                   // log.initial.task.delay.ms
   ProducerStateConfig producer;
 };
@@ -79,6 +80,9 @@ class LogManager {
   void mark_offline(const io::Path& directory, const Error& why);
 
   void start_background(Executor& executor);
+  // What log.retention.check.interval.ms repeats: every log, one after the other, with what is on its way out of all of
+  // them checkpointed first. A log that fails takes its directory offline and the others go on.
+  void check_retention();
   Result<void> write_checkpoints();  // recovery points, log starts and high watermarks, of every directory
   // Stops background work, closes every log cleanly, writes checkpoints, then .kafka_cleanshutdown. Idempotent.
   Result<void> shut_down(std::int64_t broker_epoch);

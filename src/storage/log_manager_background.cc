@@ -23,9 +23,9 @@ Result<void> LogManager::Impl::write_directory_offsets(std::size_t directory, bo
     now.recovery_points.emplace(partition, entry.log->recovery_point_to_checkpoint());
     now.high_watermarks.emplace(partition, entry.log->high_watermark());
     // A start that the first segment's name tells needs no line.
-    const std::vector<SegmentInfo> segments = entry.log->segments();
+    const std::optional<Offset> first_base = entry.log->first_segment_base();
     const Offset start = entry.log->log_start_offset();
-    if (!segments.empty() && start > segments.front().base_offset) now.log_starts.emplace(partition, start);
+    if (first_base && start > *first_base) now.log_starts.emplace(partition, start);
   }
   const auto write = [&](const char* name, const OffsetsByPartition& offsets) REQUIRES(target.checkpoint_mu) -> Result<void> {
     const auto it = target.written.find(name);
@@ -135,6 +135,28 @@ void LogManager::Impl::flush_overdue() {
   }
 }
 
+// The log starts are on the disk before files below them go, so that no crash brings deleted records back.
+void LogManager::check_retention() {
+  Impl& impl = *impl_;
+  const TimestampMs now = impl.env.clock->now();
+  std::vector<Impl::Entry> due;
+  const auto check = [&](const Impl::Entry& entry, const Result<bool>& result) {
+    if (!result) {
+      if (result.error().code != Errc::closed) impl.set_offline(entry.directory, result.error());
+    } else if (*result) {
+      due.push_back(entry);
+    }
+  };
+  for (const Impl::Entry& entry : impl.entries()) check(entry, entry.log->retention_due(now));
+  if (due.empty()) return;
+  impl.write_offsets(true, false).has_value();
+  for (const Impl::Entry& entry : due) {
+    if (impl.managed[entry.directory]->offline.load()) continue;
+    Result<std::vector<RetentionVerdict>> gone = entry.log->apply_retention(now);
+    if (!gone && gone.error().code != Errc::closed) impl.set_offline(entry.directory, gone.error());
+  }
+}
+
 void LogManager::start_background(Executor& executor) {
   Impl& impl = *impl_;
   std::vector<std::pair<io::Path, DurationMs>> removals;
@@ -145,6 +167,7 @@ void LogManager::start_background(Executor& executor) {
   }
   for (const auto& [path, delay] : removals) impl.schedule_removal(path, delay);
   const DurationMs first = impl.options.initial_task_delay;
+  impl.repeat(first, impl.options.retention_check_interval, [this] { check_retention(); });
   const auto recovery_points = [&impl] { impl.write_offsets(true, false).has_value(); };
   impl.repeat(first, std::min(impl.options.recovery_point_checkpoint_interval, impl.options.log_start_checkpoint_interval),
               recovery_points);

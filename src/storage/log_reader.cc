@@ -62,55 +62,66 @@ Result<std::vector<AbortedTransaction>> PartitionLog::Impl::aborted_in(const Seg
 
 Result<ReadResult> PartitionLog::read(const ReadOptions& options) const {
   if (const std::optional<Error> refusal = impl_->refusal()) return *refusal;
+  while (true) {
+    std::shared_ptr<const SegmentList> list;
+    Result<ReadResult> result = impl_->read_once(options, list);
+    // A segment that nobody had opened may leave the log and the disk between the look at the list and the opening.
+    const bool gone = !result && result.error().code == Errc::not_found && impl_->segments_view.load() != list;
+    if (!gone) return result;
+  }
+}
+
+Result<ReadResult> PartitionLog::Impl::read_once(const ReadOptions& wanted,
+                                                 std::shared_ptr<const SegmentList>& list) const {
   ReadResult result;
-  result.high_watermark = high_watermark();
-  result.last_stable_offset = impl_->last_stable(result.high_watermark);
-  const LogEnd log_end = impl_->end.load();
-  const std::shared_ptr<const SegmentList> list = impl_->segments_view.load();
-  result.log_start_offset = log_start_offset();
+  result.high_watermark = high_watermark.load(std::memory_order_acquire);
+  result.last_stable_offset = last_stable(result.high_watermark);
+  const LogEnd log_end = end.load();
+  list = segments_view.load();
+  result.log_start_offset = log_start.load(std::memory_order_acquire);
   result.log_end_offset = log_end.offset;
   // A truncation may have come between.
   result.high_watermark = std::min(result.high_watermark, log_end.offset);
   result.last_stable_offset = std::min(result.last_stable_offset, result.high_watermark);
 
-  std::size_t index = floor_segment(*list, options.from);
-  if (options.from > log_end.offset || options.from < result.log_start_offset || index == list->size()) {
-    return Error{Errc::out_of_range, fmt::format("{}: offset {} is not in [{}, {}]", impl_->partition.to_string(),
-                                                 options.from, result.log_start_offset, log_end.offset)};
+  std::size_t index = floor_segment(*list, wanted.from);
+  if (wanted.from > log_end.offset || wanted.from < result.log_start_offset || index == list->size()) {
+    return Error{Errc::out_of_range, fmt::format("{}: offset {} is not in [{}, {}]", partition.to_string(),
+                                                 wanted.from, result.log_start_offset, log_end.offset)};
   }
-  const Offset limit = options.limit == ReadLimit::log_end          ? log_end.offset
-                       : options.limit == ReadLimit::high_watermark ? result.high_watermark
-                                                                    : result.last_stable_offset;
+  const Offset limit = wanted.limit == ReadLimit::log_end          ? log_end.offset
+                       : wanted.limit == ReadLimit::high_watermark ? result.high_watermark
+                                                                   : result.last_stable_offset;
   result.in_older_segment = (*list)[index]->base_offset() < log_end.segment_base;
-  if (options.from >= limit) return result;
+  if (wanted.from >= limit) return result;
 
   // Batches may be missing at the end of a segment: then the next one holds what comes after `from`.
   std::optional<BatchInfo> first;
   for (; index < list->size(); ++index) {
     const Segment& segment = *(*list)[index];
-    first = TRY(segment.find_batch(options.from, impl_->segment_end(segment, log_end)));
+    first = TRY(segment.find_batch(wanted.from, segment_end(segment, log_end)));
     if (first) break;
   }
   if (!first) return result;
   const Segment& segment = *(*list)[index];
   result.in_older_segment = segment.base_offset() < log_end.segment_base;
-  const FilePosition upper = TRY(impl_->upper_position(*list, index, log_end, limit));
+  const FilePosition upper = TRY(upper_position(*list, index, log_end, limit));
   if (first->position >= upper) return result;
 
   FilePosition range_end = upper;
-  if (upper - first->position > options.max_bytes) {
-    if (first->size > options.max_bytes) {
+  if (upper - first->position > wanted.max_bytes) {
+    if (first->size > wanted.max_bytes) {
       result.first_entry_incomplete = true;
-      if (!options.at_least_one_batch) return result;
+      if (!wanted.at_least_one_batch) return result;
       result.first_entry_incomplete = false;
       range_end = first->end();
     } else {
-      range_end = TRY(segment.last_boundary(first->position, first->position + options.max_bytes));
+      range_end = TRY(segment.last_boundary(first->position, first->position + wanted.max_bytes));
     }
   }
   result.range = {TRY(segment.file()), first->position, range_end - first->position};
-  if (options.limit == ReadLimit::last_stable) {
-    result.aborted = TRY(impl_->aborted_in(*list, index, options.from, range_end, log_end));
+  if (wanted.limit == ReadLimit::last_stable) {
+    result.aborted = TRY(aborted_in(*list, index, wanted.from, range_end, log_end));
   }
   return result;
 }

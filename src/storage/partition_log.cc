@@ -148,6 +148,12 @@ ByteCount PartitionLog::size() const {
   return total;
 }
 
+std::optional<Offset> PartitionLog::first_segment_base() const {
+  const auto list = impl_->segments_view.load();
+  if (list->empty()) return std::nullopt;
+  return list->front()->base_offset();
+}
+
 std::vector<SegmentInfo> PartitionLog::segments() const {
   const LogEnd end = impl_->end.load();
   const auto list = impl_->segments_view.load();
@@ -504,13 +510,18 @@ Result<void> PartitionLog::advance_log_start(Offset to) {
     return Error{Errc::out_of_range, fmt::format("{}: start {} lies above the high watermark {}",
                                                  impl_->partition.to_string(), to, impl_->high_watermark.load())};
   }
-  if (to <= impl_->log_start.load(std::memory_order_relaxed)) return {};
-  impl_->log_start.store(to, std::memory_order_release);
-  impl_->given_up.store(to, std::memory_order_release);
-  Result<void> truncated = impl_->epochs.truncate_from_start(to);
-  impl_->producers.on_log_start(to);
-  impl_->publish_unstable();
-  if (!truncated) impl_->fail(truncated.error());
+  Result<void> moved = impl_->move_log_start(to);
+  if (!moved) impl_->fail(moved.error());
+  return moved;
+}
+
+Result<void> PartitionLog::Impl::move_log_start(Offset to) {
+  if (to <= log_start.load(std::memory_order_relaxed)) return {};
+  log_start.store(to, std::memory_order_release);
+  given_up.store(to, std::memory_order_release);
+  Result<void> truncated = epochs.truncate_from_start(to);
+  producers.on_log_start(to);
+  publish_unstable();
   return truncated;
 }
 

@@ -25,6 +25,7 @@
 #include "storage/leader_epoch_cache.h"
 #include "storage/log_config.h"
 #include "storage/producer_state.h"
+#include "storage/retention.h"
 
 namespace cordwood::storage {
 
@@ -165,6 +166,17 @@ class PartitionLog {
   // DeleteRecords and retention. Errors: out_of_range above the high watermark. At or below the present start: nothing.
   Result<void> advance_log_start(Offset to);
 
+  // --- retention (retention.h has the rule; partition_log_retention.cc) ---
+  // Whether the rule would remove something at `now`. Takes no lock that waits for a disk and allocates nothing; what
+  // keeps a log that is over its limit is logged, once in kComplaintInterval and whenever it changes. Errors: io.
+  Result<bool> retention_due(TimestampMs now);
+  // Removes what the rule takes: whole segments, oldest first, by the log start offset first and then by retire().
+  // Answers a verdict for each that went; logs them too. Errors: io, closed.
+  Result<std::vector<RetentionVerdict>> apply_retention(TimestampMs now);
+  // A verdict for every segment, oldest first. Changes nothing. Errors: io.
+  Result<std::vector<RetentionVerdict>> explain_retention(TimestampMs now) const;
+  static constexpr DurationMs kComplaintInterval{3'600'000};
+
   // --- reading ---
   // Errors: out_of_range below the log start or above the log end.
   Result<ReadResult> read(const ReadOptions& options) const;
@@ -195,6 +207,7 @@ class PartitionLog {
 
   ByteCount size() const;                     // of all .log files
   std::vector<SegmentInfo> segments() const;
+  std::optional<Offset> first_segment_base() const;  // absent once the log was closed abruptly
   std::vector<ProducerEntry> active_producers() const;
   const RecoveryReport& recovery() const;
 

@@ -1,5 +1,6 @@
 // storage/partition_log_impl.h — the insides of PartitionLog, shared by its parts: append and life (partition_log.cc),
-// reading (log_reader.cc), times (time_lookup.cc), flush and truncation (log_durability.cc), removal (segment_removal.cc).
+// reading (log_reader.cc), times (time_lookup.cc), flush and truncation (log_durability.cc), retention
+// (partition_log_retention.cc), removal (segment_removal.cc).
 // Nobody else includes it.
 //
 // What readers see is three things, stored in this order when all change: the list of segments, the end (offset, segment,
@@ -58,6 +59,7 @@ struct PartitionLog::Impl {
   AppendResult storage_failure(const Error& why);
 
   // --- reading (log_reader.cc, time_lookup.cc) ---
+  Result<ReadResult> read_once(const ReadOptions& wanted, std::shared_ptr<const SegmentList>& list) const;
   Offset last_stable(Offset high_watermark_now) const;
   // Where a read that may see offsets below `limit` must stop in segment `index`, as of `end`.
   Result<FilePosition> upper_position(const SegmentList& list, std::size_t index, const LogEnd& end, Offset limit) const;
@@ -72,6 +74,29 @@ struct PartitionLog::Impl {
   Result<void> truncate(Offset offset) REQUIRES(flush_mu) EXCLUDES(mu);
   Result<void> truncate_fully(Offset offset) REQUIRES(flush_mu, mu);
   Result<void> truncate_within(Offset offset) REQUIRES(flush_mu, mu);
+
+  // --- retention (partition_log_retention.cc) ---
+  // What a check finds: how many of the oldest segments go, and the verdict on the first that stays.
+  struct RetentionFinding {
+    std::size_t going = 0;
+    std::optional<RetentionVerdict> first_to_stay;
+  };
+  RetentionLimits retention_limits() const EXCLUDES(mu);
+  // Walks `list` until the first that stays; each verdict that takes one is given to `going`, when there is one.
+  Result<RetentionFinding> judge(const SegmentList& list, Offset log_end, const RetentionLimits& limits, TimestampMs now,
+                                 std::vector<RetentionVerdict>* going) const;
+  Result<void> fill_timestamp(RetentionSegment& facts, const Segment& segment) const;
+  void complain(const RetentionVerdict& verdict) EXCLUDES(retired_mu);
+  // The log's own move of its start, in memory: at or below the present one nothing happens.
+  Result<void> move_log_start(Offset to) REQUIRES(mu);
+  struct Removal {
+    std::vector<RetentionVerdict> verdicts;
+    SegmentList gone;
+    std::vector<Offset> snapshots;
+    DurationMs delay;
+    std::optional<Offset> rolled_to;
+  };
+  Result<Removal> take_out(TimestampMs now) REQUIRES(flush_mu) EXCLUDES(mu);
 
   // --- removal (segment_removal.cc) ---
   // The one way in which segments leave a log. The caller has put a list without them in the place of the old one and
@@ -124,6 +149,13 @@ struct PartitionLog::Impl {
   mutable Mutex retired_mu;  // nothing is locked under it
   std::deque<RetiredFiles> retired GUARDED_BY(retired_mu);
   std::function<void(DurationMs)> retired_callback GUARDED_BY(retired_mu);
+  // What was last said about a segment that cannot go.
+  struct Complaint {
+    MonotonicNs at;
+    Offset segment;
+    RetentionHold hold = RetentionHold::none;
+  };
+  Complaint last_complaint GUARDED_BY(retired_mu);
 
   mutable Mutex failure_mu;
   std::atomic<bool> failed{false};

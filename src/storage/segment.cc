@@ -243,8 +243,10 @@ Result<MaxTimestamp> Segment::max_timestamp() const {
 Result<TimestampMs> Segment::largest_timestamp() const {
   const MaxTimestamp max = TRY(max_timestamp());
   if (max.timestamp >= TimestampMs{0}) return max.timestamp;
-  return TRY(fs_.status(path_of(kLogSuffix))).modified;
+  return file_time();
 }
+
+Result<TimestampMs> Segment::file_time() const { return TRY(fs_.status(path_of(kLogSuffix))).modified; }
 
 Result<FilePosition> Segment::search_start(TimestampMs target, Offset from) const {
   if (empty()) return kStart;

@@ -89,6 +89,7 @@ class Segment {
   Result<MaxTimestamp> max_timestamp() const;
   // max_timestamp(), or the modification time of the file where no record carries a time.
   Result<TimestampMs> largest_timestamp() const;
+  Result<TimestampMs> file_time() const;  // when the .log was last written
   // Where a search for records at or after `target` (and `from`) may start: nothing before can match.
   Result<FilePosition> search_start(TimestampMs target, Offset from) const;
   Result<std::vector<AbortedEntry>> aborted_entries() const;

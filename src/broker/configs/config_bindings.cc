@@ -56,6 +56,7 @@ constexpr Binding kBindings[] = {
     {"log.flush.start.offset.checkpoint.interval.ms", assign<&Config::log_flush_start_offset_checkpoint_interval_ms>},
     {"replica.high.watermark.checkpoint.interval.ms", assign<&Config::replica_high_watermark_checkpoint_interval_ms>},
     {"log.flush.scheduler.interval.ms", assign<&Config::log_flush_scheduler_interval_ms>},
+    {"log.retention.check.interval.ms", assign<&Config::log_retention_check_interval_ms>},
     {"log.initial.task.delay.ms", assign<&Config::log_initial_task_delay_ms>},
     {"producer.id.expiration.ms", assign<&Config::producer_id_expiration_ms>},
     {"producer.id.expiration.check.interval.ms", assign<&Config::producer_id_expiration_check_interval_ms>},

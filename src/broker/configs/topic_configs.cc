@@ -109,6 +109,26 @@ class Reader {
     CHECK(key != nullptr, "{} is in the table of topic settings", name);
     return effective_value(config_, image_, overrides_, *key);
   }
+  // Where the value of `name` comes from: its own override, or the first of the broker's keys that stands behind it.
+  storage::SettingSource source(std::string_view name) const {
+    const TopicKey* key = find_topic_key(name);
+    if (auto at = overrides_.find(std::string(name)); at != overrides_.end() && read_config_value(*key, at->second)) {
+      return storage::SettingSource::topic;
+    }
+    for (const std::string& broker_key : broker_synonym_names(key->broker_key)) {
+      for (const ConfigSynonym& synonym : broker_synonyms(config_, image_, broker_key)) {
+        if (synonym.name != broker_key) continue;
+        switch (synonym.source) {
+          case ConfigSource::dynamic_broker: return storage::SettingSource::dynamic_broker;
+          case ConfigSource::dynamic_default_broker: return storage::SettingSource::dynamic_cluster;
+          case ConfigSource::static_broker: return storage::SettingSource::static_broker;
+          default: break;
+        }
+        break;
+      }
+    }
+    return storage::SettingSource::default_value;
+  }
   std::int64_t integer(std::string_view name) const { return whole(value(name)).value_or(0); }
   ByteCount bytes(std::string_view name) const { return {integer(name)}; }
   DurationMs duration(std::string_view name) const { return {integer(name)}; }
@@ -237,6 +257,9 @@ storage::LogConfig make_log_config(const Config& config, const Image& image, con
     log.cleanup_delete = std::ranges::count(policy->items, "delete") > 0;
     log.cleanup_compact = std::ranges::count(policy->items, "compact") > 0;
   }
+  log.retention_ms_source = reader.source("retention.ms");
+  log.retention_bytes_source = reader.source("retention.bytes");
+  log.cleanup_policy_source = reader.source("cleanup.policy");
   log.preallocate = reader.integer("preallocate") != 0;
   log.compression = compression_of(reader);
   log.gzip_level = reader.small("compression.gzip.level");

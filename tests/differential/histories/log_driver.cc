@@ -431,6 +431,10 @@ class Driver {
       log_->set_high_watermark(start_of_batch(offset(words[1])));
       return fmt::format("hw {}", high_watermark());
     }
+    if (what == "retention") {
+      manager_->check_retention();
+      return "ok";
+    }
     if (what == "delete-records") return told(log_->advance_log_start(offset(words[1])));
     if (what == "truncate" || what == "truncate-fully") {
       const Result<void> done = what == "truncate" ? log_->truncate_to(offset(words[1]))
