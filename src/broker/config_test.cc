@@ -85,6 +85,7 @@ TEST(Config, FieldsWithoutAValueHoldWhatTheTableSays) {
     EXPECT_EQ(set.log_flush_start_offset_checkpoint_interval_ms, plain.log_flush_start_offset_checkpoint_interval_ms);
     EXPECT_EQ(set.replica_high_watermark_checkpoint_interval_ms, plain.replica_high_watermark_checkpoint_interval_ms);
     EXPECT_EQ(set.log_flush_scheduler_interval_ms, plain.log_flush_scheduler_interval_ms);
+    EXPECT_EQ(set.log_retention_check_interval_ms, plain.log_retention_check_interval_ms);
     EXPECT_EQ(set.log_initial_task_delay_ms, plain.log_initial_task_delay_ms);
     EXPECT_EQ(set.producer_id_expiration_ms, plain.producer_id_expiration_ms);
     EXPECT_EQ(set.producer_id_expiration_check_interval_ms, plain.producer_id_expiration_check_interval_ms);
@@ -100,7 +101,8 @@ TEST(Config, FieldsWithoutAValueHoldWhatTheTableSays) {
 TEST(Config, EveryKeyThatIsActedOnIsReadSomewhere) {
   const std::string_view elsewhere[] = {
       "broker.id", "log.dir", "log.dirs", "listeners", "advertised.listeners", "listener.security.protocol.map",
-      "controller.listener.names", "log.roll.hours", "log.roll.jitter.hours"};
+      "controller.listener.names", "log.roll.hours", "log.roll.jitter.hours",
+      "log.retention.minutes", "log.retention.hours"};
   for (const configs::BrokerKey& key : configs::broker_keys()) {
     bool bound = std::ranges::count(configs::config_bindings(), key.name, &configs::Binding::key) > 0;
     bool inherited = std::ranges::any_of(configs::topic_keys(), [&](const configs::TopicKey& topic) {

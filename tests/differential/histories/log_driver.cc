@@ -165,7 +165,7 @@ class Driver {
     options.producer = producer_;
     // What repeats is left to the operations of the history.
     options.recovery_point_checkpoint_interval = options.log_start_checkpoint_interval =
-        options.high_watermark_checkpoint_interval = options.producer_expiration_check_interval = DurationMs{INT64_MAX};
+        options.high_watermark_checkpoint_interval = options.retention_check_interval = options.producer_expiration_check_interval = DurationMs{INT64_MAX};
     const auto opened = [&]() -> Result<void> {
       manager_ = TRY(LogManager::open({&fs_, &clock_, &random_, &logger_}, options));
       LogManager::LoadCallbacks callbacks;
