@@ -80,8 +80,8 @@ class LogManager {
   void mark_offline(const io::Path& directory, const Error& why);
 
   void start_background(Executor& executor);
-  // What log.retention.check.interval.ms repeats: every log, one after the other, with what is on its way out of all of
-  // them checkpointed first. A log that fails takes its directory offline and the others go on.
+  // What log.retention.check.interval.ms repeats: every log, one after the other. A log that fails takes its directory
+  // offline and the others go on.
   void check_retention();
   Result<void> write_checkpoints();  // recovery points, log starts and high watermarks, of every directory
   // Stops background work, closes every log cleanly, writes checkpoints, then .kafka_cleanshutdown. Idempotent.

@@ -135,25 +135,17 @@ void LogManager::Impl::flush_overdue() {
   }
 }
 
-// The log starts are on the disk before files below them go, so that no crash brings deleted records back.
 void LogManager::check_retention() {
   Impl& impl = *impl_;
   const TimestampMs now = impl.env.clock->now();
-  std::vector<Impl::Entry> due;
-  const auto check = [&](const Impl::Entry& entry, const Result<bool>& result) {
-    if (!result) {
-      if (result.error().code != Errc::closed) impl.set_offline(entry.directory, result.error());
-    } else if (*result) {
-      due.push_back(entry);
-    }
-  };
-  for (const Impl::Entry& entry : impl.entries()) check(entry, entry.log->retention_due(now));
-  if (due.empty()) return;
-  impl.write_offsets(true, false).has_value();
-  for (const Impl::Entry& entry : due) {
+  for (const Impl::Entry& entry : impl.entries()) {
     if (impl.managed[entry.directory]->offline.load()) continue;
-    Result<std::vector<RetentionVerdict>> gone = entry.log->apply_retention(now);
-    if (!gone && gone.error().code != Errc::closed) impl.set_offline(entry.directory, gone.error());
+    const auto check = [&]() -> Result<void> {
+      if (TRY(entry.log->retention_due(now))) TRY(entry.log->apply_retention(now));
+      return {};
+    };
+    Result<void> checked = check();
+    if (!checked && checked.error().code != Errc::closed) impl.set_offline(entry.directory, checked.error());
   }
 }
 
