@@ -23,6 +23,7 @@ class Log:
         self.append_time = False  # the broker's time, not the client's
         self.times_known = True   # every record is there and has a time: files have one as well
         self.settled = True       # nothing was lost by a process that died
+        self.cut_end = None       # a restart forgets that the log was cut in the middle of a batch, which went as a whole
         self.stable_known = True  # a restart may forget which transactions ended behind the high watermark
 
     def times_of(self, line):
@@ -95,6 +96,9 @@ class Log:
 
     def offsets(self, answer):
         told = dict(part.split("=", 1) for part in answer.split())
+        if self.cut_end is not None and self.cut_end <= int(told["end"]) <= self.end:
+            self.end, self.cut_end = int(told["end"]), None
+            self.epochs = [e for e in self.epochs if e[1] < self.end]  # one without records is not kept
         if not self.settled:
             return self.adopt(told)
         expected = {"start": self.start, "end": self.end, "epochs": ",".join(f"{e}@{o}" for e, o in self.epochs)}
@@ -139,8 +143,7 @@ class Log:
     def epoch_end(self, answer, wanted):
         if not self.settled:
             return None
-        known = [e for e in self.epochs if e[0] <= wanted]
-        later = [e for e in self.epochs if e[0] > wanted]
+        known, later = ([e for e in self.epochs if (e[0] > wanted) == above] for above in (False, True))
         if not self.epochs or (not later and known[-1][0] != wanted):
             expected = "epoch unknown"
         else:
@@ -173,16 +176,14 @@ def complaint(lines, batches, answers):
             log.assign(int(words[1]), log.end)
         elif what == "delete-records" and answer == "ok":
             log.delete_before(offset)
+        elif what == "truncate-fully" or what == "truncate" and offset <= log.start:
+            return None  # begins anew
         elif what == "truncate":
-            if offset <= log.start:
-                return None  # truncation below the start begins anew
             log.truncate(offset)
             log.hw = min(log.hw, log.end)
-        elif what == "truncate-fully":
-            return None
         elif what == "stop":
             log.settled, log.stable_known = log.settled and words[1] == "clean", False
-            log.epochs = [e for e in log.epochs if e[1] < log.end]  # one without records is not kept
+            log.cut_end = log.batches[-1].last + 1 if log.batches else 0
         elif what == "offsets":
             objection = log.offsets(answer)
         elif what == "read":
