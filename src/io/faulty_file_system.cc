@@ -24,6 +24,7 @@ const char* to_string(FileCall call) {
     case FileCall::rename: return "rename";
     case FileCall::remove: return "remove";
     case FileCall::sync_directory: return "sync_directory";
+    case FileCall::set_modified: return "set_modified";
     case FileCall::changing: return "changing";
     case FileCall::all: return "all";
   }
@@ -236,6 +237,10 @@ Result<void> FaultyFileSystem::remove_directory_tree(const Path& directory) {
 
 Result<void> FaultyFileSystem::sync_directory(const Path& directory) {
   return plan_->run(FileCall::sync_directory, directory, [&] { return inner_.sync_directory(directory); });
+}
+
+Result<void> FaultyFileSystem::set_modified(const Path& file, TimestampMs modified) {
+  return plan_->run(FileCall::set_modified, file, [&] { return inner_.set_modified(file, modified); });
 }
 
 Result<Path> FaultyFileSystem::canonical(const Path& path) {

@@ -36,7 +36,9 @@ enum class FileCall : std::uint32_t {
   rename = 1 << 10,
   remove = 1 << 11,      // remove_file, remove_directory_tree
   sync_directory = 1 << 12,
-  changing = open | write | truncate | reserve | sync | map | close | create | rename | remove | sync_directory,
+  set_modified = 1 << 13,
+  changing = open | write | truncate | reserve | sync | map | close | create | rename | remove | sync_directory |
+             set_modified,
   all = changing | read | look,
 };
 constexpr FileCall operator|(FileCall a, FileCall b) {
@@ -88,6 +90,7 @@ class FaultyFileSystem final : public FileSystem {
   Result<void> remove_file(const Path& path) override;
   Result<void> remove_directory_tree(const Path& directory) override;
   Result<void> sync_directory(const Path& directory) override;
+  Result<void> set_modified(const Path& file, TimestampMs modified) override;
   Result<Path> canonical(const Path& path) override;
   Result<DiskSpace> space(const Path& directory) override;
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override;

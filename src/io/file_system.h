@@ -101,6 +101,8 @@ class FileSystem {
   virtual Result<void> remove_file(const Path& path) = 0;                       // absent is Errc::not_found
   virtual Result<void> remove_directory_tree(const Path& directory) = 0;        // absent is fine
   virtual Result<void> sync_directory(const Path& directory) = 0;
+  // What status() of the file answers as its modification time, until the next write. Not durable by itself.
+  virtual Result<void> set_modified(const Path& file, TimestampMs modified) = 0;
   // The same directory under two names has one canonical path.
   virtual Result<Path> canonical(const Path& path) = 0;
   virtual Result<DiskSpace> space(const Path& directory) = 0;
@@ -130,6 +132,7 @@ class PosixFileSystem final : public FileSystem {
   Result<void> remove_file(const Path& path) override;
   Result<void> remove_directory_tree(const Path& directory) override;
   Result<void> sync_directory(const Path& directory) override;
+  Result<void> set_modified(const Path& file, TimestampMs modified) override;
   Result<Path> canonical(const Path& path) override;
   Result<DiskSpace> space(const Path& directory) override;
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override;

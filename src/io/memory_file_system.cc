@@ -333,6 +333,17 @@ Result<std::unique_ptr<FileLock>> MemFileSystem::lock(const Path& path) {
 
 // --- what is durable ---
 
+Result<void> MemFileSystem::set_modified(const Path& file, TimestampMs modified) {
+  MutexLock lock(mu_);
+  NodePointer node = TRY(find("utimensat", file));
+  if (node->is_directory()) {
+    node->modified = modified;
+  } else {
+    node->content->set_modified(modified);
+  }
+  return {};
+}
+
 Result<void> MemFileSystem::sync_directory(const Path& directory) {
   MutexLock lock(mu_);
   NodePointer node = TRY(find_directory("open", directory));

@@ -55,6 +55,7 @@ class MemFileSystem final : public FileSystem {
   Result<void> remove_file(const Path& path) override;
   Result<void> remove_directory_tree(const Path& directory) override;
   Result<void> sync_directory(const Path& directory) override;
+  Result<void> set_modified(const Path& file, TimestampMs modified) override;
   Result<Path> canonical(const Path& path) override;
   Result<DiskSpace> space(const Path& directory) override;
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override;

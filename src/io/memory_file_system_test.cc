@@ -303,6 +303,9 @@ TEST(MemFileSystem, TimesComeFromTheClock) {
   file->sync().value();
   fs.sync_directory("/").value();
   EXPECT_EQ(fs.crash_clone(1)->status("/a")->modified.value, 1010);
+  fs.set_modified("/a", {7}).value();
+  EXPECT_EQ(fs.status("/a")->modified.value, 7);
+  EXPECT_EQ(fs.set_modified("/none", {7}).error().code, Errc::not_found);
 }
 
 TEST(MemFileSystem, AnswersTheSpaceItIsTold) {

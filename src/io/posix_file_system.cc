@@ -159,6 +159,14 @@ Result<void> PosixFileSystem::sync_directory(const Path& directory) {
   return file.sync();
 }
 
+Result<void> PosixFileSystem::set_modified(const Path& file, TimestampMs modified) {
+  // Rounded down, so that times before 1970 have a nanosecond part that is not negative either.
+  const std::int64_t ms = ((modified.value % 1000) + 1000) % 1000;
+  timespec times[2] = {{0, UTIME_OMIT}, {(modified.value - ms) / 1000, ms * 1'000'000}};
+  if (::utimensat(AT_FDCWD, file.c_str(), times, 0) != 0) return call_failed("utimensat", file);
+  return {};
+}
+
 Result<Path> PosixFileSystem::canonical(const Path& path) {
   char resolved[PATH_MAX];
   if (::realpath(path.c_str(), resolved) == nullptr) return call_failed("realpath", path);

@@ -61,6 +61,17 @@ TEST(PosixFileSystem, ReportsTheModificationTime) {
   EXPECT_EQ(fs.status(dir / "a")->modified.value, 1'700'000'000'123);
 }
 
+TEST(PosixFileSystem, SetsTheModificationTime) {
+  PosixFileSystem fs;
+  TemporaryDirectory dir;
+  fs.open(dir / "a", OpenMode::create).value();
+  for (std::int64_t time : {1'700'000'000'123, 0, 999, -1, -1000, -1234}) {
+    fs.set_modified(dir / "a", {time}).value();
+    EXPECT_EQ(fs.status(dir / "a")->modified.value, time);
+  }
+  EXPECT_EQ(fs.set_modified(dir / "none", {1}).error().code, Errc::not_found);
+}
+
 // Runs `body` in a child process and returns its exit code.
 template <class Body>
 int in_child(Body body) {
