@@ -1,6 +1,8 @@
 #include "base/executor.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <deque>
@@ -83,8 +85,13 @@ struct ThreadExecutor::State {
   }
 };
 
-ThreadExecutor::ThreadExecutor(const Clock& clock, const char* thread_name) : state_(std::make_unique<State>(clock)) {
-  state_->thread = std::thread([state = state_.get()] { state->run(); });
+ThreadExecutor::ThreadExecutor(const Clock& clock, const char* thread_name, ThreadPriority priority)
+    : state_(std::make_unique<State>(clock)) {
+  state_->thread = std::thread([state = state_.get(), priority] {
+    // Nice values are of threads on Linux. Where it is refused the thread is one like the others.
+    if (priority == ThreadPriority::low) ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10);
+    state->run();
+  });
   ::pthread_setname_np(state_->thread.native_handle(), thread_name);
 }
 

@@ -44,10 +44,12 @@ class ManualExecutor final : public Executor {
   TimerId last_id_ GUARDED_BY(mu_) = 0;
 };
 
+enum class ThreadPriority { normal, low };
+
 // A thread of its own. The destructor runs nothing more and joins.
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(const Clock& clock, const char* thread_name);
+  ThreadExecutor(const Clock& clock, const char* thread_name, ThreadPriority priority = ThreadPriority::normal);
   ~ThreadExecutor() override;
   void post(std::function<void()> function) override;
   TimerId schedule(MonotonicNs deadline, std::function<void()> function) override;
