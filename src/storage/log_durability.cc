@@ -129,6 +129,7 @@ Result<void> PartitionLog::close_cleanly() {
 // --- truncation ---
 
 Result<void> PartitionLog::Impl::truncate_fully(Offset offset) {
+  ++truncations;
   SegmentList old = std::move(segments);
   segments.clear();
   high_watermark.store(offset, std::memory_order_release);
@@ -150,6 +151,7 @@ Result<void> PartitionLog::Impl::truncate_fully(Offset offset) {
 }
 
 Result<void> PartitionLog::Impl::truncate_within(Offset offset) {
+  ++truncations;
   // Readers must stop looking before the bytes go.
   if (high_watermark.load() > offset) high_watermark.store(offset, std::memory_order_release);
   SegmentList gone;

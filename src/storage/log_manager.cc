@@ -36,6 +36,7 @@ LogManager::~LogManager() {
 Result<std::unique_ptr<LogManager>> LogManager::open(LogEnvironment environment, LogManagerOptions options) {
   auto impl = std::make_unique<Impl>(environment, std::move(options));
   TRY(impl->take_directories());
+  impl->make_cleaner();
   return std::unique_ptr<LogManager>(new LogManager(std::move(impl)));
 }
 
@@ -169,6 +170,7 @@ void LogManager::Impl::set_offline(std::size_t directory, const Error& why) {
     });
   }
   for (const auto& log : dropped) log->close_abruptly();
+  if (cleaner) cleaner->forget_directory(directory);
 }
 
 void LogManager::mark_offline(const io::Path& directory, const Error& why) {
@@ -284,16 +286,20 @@ Result<void> LogManager::remove(const TopicPartition& partition) {
     impl_->table.erase(it);
   }
   impl_->stale_checkpoints.insert(partition);
+  // A run on it ends first: its files must not come back under a directory that was renamed.
+  impl_->cleaner->abort_and_pause(partition);
   const io::Path target = io::join(impl_->managed[entry.directory]->path,
                                    deleted_directory_name(partition, Uuid::random(*impl_->env.random)));
   Result<void> renamed = entry.log->rename_directory(target);
   const DurationMs delay = entry.log->config().file_delete_delay_ms;
   entry.log->close_abruptly();
+  impl_->cleaner->resume(partition);
   if (!renamed) {
     impl_->set_offline(entry.directory, renamed.error());
     return renamed;
   }
   impl_->schedule_removal(target, delay);
+  impl_->cleaner->forget(partition, entry.directory);
   return {};
 }
 

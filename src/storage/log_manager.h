@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "base/uuid.h"
+#include "storage/cleaner/log_cleaner.h"
 #include "storage/directory_files.h"
 #include "storage/partition_log.h"
 
@@ -30,6 +31,7 @@ struct LogManagerOptions {
   DurationMs retention_check_interval{300'000};            // log.retention.check.interval.ms
   DurationMs initial_task_delay{30'000};                   // log.initial.task.delay.ms
   ProducerStateConfig producer;
+  CleanerOptions cleaner;                                  // log.cleaner.*
 };
 
 struct LogDirectory {
@@ -79,10 +81,18 @@ class LogManager {
   // Marks the directory of the failed log offline, once; its logs answer Errc::closed from then on.
   void mark_offline(const io::Path& directory, const Error& why);
 
+  // Truncation with all that belongs to it: no run of the cleaner meanwhile, its checkpoint lowered, recovery points
+  // written. Errors: not_found; those of PartitionLog.
+  Result<void> truncate_to(const TopicPartition& partition, Offset offset);
+  Result<void> truncate_fully_and_start_at(const TopicPartition& partition, Offset offset);
+
   void start_background(Executor& executor);
   // What log.retention.check.interval.ms repeats: every log, one after the other. A log that fails takes its directory
   // offline and the others go on.
   void check_retention();
+  // The cleaner cleans on executors of its own from now on. Nothing happens where log.cleaner.enable is off.
+  void start_cleaner(LogCleaner::ExecutorFactory factory);
+  LogCleaner& cleaner();
   Result<void> write_checkpoints();  // recovery points, log starts and high watermarks, of every directory
   // Stops background work, closes every log cleanly, writes checkpoints, then .kafka_cleanshutdown. Idempotent.
   Result<void> shut_down(std::int64_t broker_epoch);

@@ -185,6 +185,7 @@ void LogManager::Impl::stop_tasks() {
 
 Result<void> LogManager::shut_down(std::int64_t broker_epoch) {
   Impl& impl = *impl_;
+  if (impl.cleaner) impl.cleaner->stop();
   impl.stop_tasks();
   if (impl.ended.exchange(true)) return {};
   MutexLock create_lock(impl.create_mu);
@@ -240,6 +241,7 @@ Result<void> LogManager::shut_down(std::int64_t broker_epoch) {
 
 void LogManager::abandon() {
   Impl& impl = *impl_;
+  if (impl.cleaner) impl.cleaner->stop();
   impl.stop_tasks();
   impl.ended.store(true);
   for (const Impl::Entry& entry : impl.entries()) entry.log->close_abruptly();

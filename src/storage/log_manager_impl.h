@@ -70,6 +70,12 @@ struct LogManager::Impl {
   Result<void> load_one(std::size_t directory, const LoadJob& job, const CheckpointContents& checkpoints, bool clean,
                         const LoadCallbacks& callbacks);
 
+  // --- log_manager_cleaning.cc ---
+  void make_cleaner();
+  std::vector<LogCleaner::ManagedLog> logs_for_cleaner() const;
+  Result<void> truncate(const TopicPartition& partition, const std::function<Result<void>(PartitionLog&)>& how,
+                        std::optional<Offset> only_below_active);
+
   // --- log_manager_background.cc ---
   void watch(const std::shared_ptr<PartitionLog>& log);
   void remove_retired_later(const std::shared_ptr<PartitionLog>& log);
@@ -101,6 +107,7 @@ struct LogManager::Impl {
   Executor* executor GUARDED_BY(executor_mu) = nullptr;
   std::vector<std::pair<io::Path, DurationMs>> pending_removals GUARDED_BY(executor_mu);
   std::shared_ptr<Tasks> tasks = std::make_shared<Tasks>();
+  std::unique_ptr<LogCleaner> cleaner;  // made once the directories are known
   std::atomic<bool> ended{false};
 };
 

@@ -30,6 +30,16 @@
 namespace cordwood::storage {
 
 class Segment;
+using SegmentList = std::vector<std::shared_ptr<Segment>>;
+
+// What a pass of the cleaner works on: the segments as they are now, and a mark by which the log knows later whether
+// something but appends has happened to them. See replace_segments().
+struct CleaningView {
+  std::shared_ptr<const SegmentList> segments;
+  std::uint64_t truncations = 0;
+};
+
+struct CleanableFacts;
 
 // What a log needs from the world; all must outlive it.
 struct LogEnvironment {
@@ -222,6 +232,18 @@ class PartitionLog {
   // Deletes the retired files whose file.delete.delay.ms is over; one that is gone already is fine. Errors: io.
   Result<void> remove_retired_files();
   std::vector<RetiredFiles> retired_files() const;
+
+  // --- cleaning (log_replacement.cc) ---
+  // What decides whether the log is cleaned. `checkpoint`: where the last pass ended. Reads the first batch or the time of
+  // a segment only where the settings ask for it.
+  Result<CleanableFacts> cleanable_facts(std::optional<Offset> checkpoint) const;
+  CleaningView view_for_cleaning() const;
+  // Puts `fresh`, complete and synced under .cleaned names, in the place of the neighbours `old`, which are retired. The
+  // append lock is held for the swap of the list only, never over a call to the disk. A crash at any instant leaves one
+  // or the other. Errors: closed when the log was closed, renamed or truncated since the view was taken, with nothing
+  // changed and `fresh` the caller's to remove; any other is a failure of the log, whose next load repairs it.
+  Result<void> replace_segments(const CleaningView& view, const SegmentList& old, const SegmentList& fresh);
+
   // recovery_point(), or one less while a roll could still make it cover index files that are not synced.
   Offset recovery_point_to_checkpoint() const;
 

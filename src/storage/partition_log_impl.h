@@ -108,6 +108,10 @@ struct PartitionLog::Impl {
   // The producer snapshots at the bases of `gone`, which the log forgets: to be handed to retire().
   std::vector<Offset> forget_snapshots(const SegmentList& gone) REQUIRES(mu);
 
+  // --- replacement by the cleaner (log_replacement.cc) ---
+  Result<std::vector<Offset>> swap_list(const CleaningView& view, const SegmentList& old, const SegmentList& fresh)
+      REQUIRES(flush_mu) EXCLUDES(mu);
+
   const LogEnvironment env;
   const TopicPartition partition;
   const OpenOptions options;
@@ -131,6 +135,7 @@ struct PartitionLog::Impl {
   // After an unclean stop segments below the recovery point may lack a durable name: it covers deleted records
   // without a flush.
   bool names_unsynced GUARDED_BY(mu) = false;
+  std::uint64_t truncations GUARDED_BY(mu) = 0;
   bool torn_tail GUARDED_BY(mu) = false;  // bytes behind the last whole batch of the active segment
   bool closed GUARDED_BY(mu) = false;
   bool renamed GUARDED_BY(mu) = false;    // for deletion: nothing is written any more

@@ -36,8 +36,13 @@ Segment::Settings Segment::Settings::from(const LogConfig& config, Random& rando
 // --- making and opening ---
 
 Result<std::shared_ptr<Segment>> Segment::create(io::FileSystem& fs, const io::Path& directory, Offset base_offset,
-                                                 const Settings& settings, TimestampMs now, IndexFiles index_files) {
+                                                 const Settings& settings, TimestampMs now, IndexFiles index_files,
+                                                 std::string_view name_suffix) {
   std::shared_ptr<Segment> segment(new Segment(fs, directory, base_offset, settings, now));
+  {
+    MutexLock lock(segment->mu_);
+    segment->name_suffix_ = name_suffix;
+  }
   for (std::string_view suffix : {kOffsetIndexSuffix, kTimeIndexSuffix, kTxnIndexSuffix}) {
     TRY(remove_if_there(fs, segment->path_of(suffix)));
   }
@@ -114,6 +119,21 @@ Result<void> Segment::change_suffix(std::string_view suffix) {
   // A look-up that comes between finds no index file and scans instead.
   follow_names();
   return result;
+}
+
+Result<void> Segment::drop_swap_suffix() {
+  io::Path from;
+  io::Path directory;
+  {
+    MutexLock lock(mu_);
+    from = path_locked(kLogSuffix);
+    directory = directory_;
+  }
+  TRY(fs_.rename(from, io::join(directory, segment_file_name(base_offset_, kLogSuffix))));
+  TRY(fs_.sync_directory(directory));
+  // The .log is no longer where its old name says, which is fine.
+  TRY(change_suffix({}));
+  return fs_.sync_directory(directory);
 }
 
 Result<std::shared_ptr<io::File>> Segment::file() const {
@@ -247,6 +267,27 @@ Result<TimestampMs> Segment::largest_timestamp() const {
 }
 
 Result<TimestampMs> Segment::file_time() const { return TRY(fs_.status(path_of(kLogSuffix))).modified; }
+
+Result<TimestampMs> Segment::first_batch_timestamp() const {
+  const std::int64_t known = first_batch_timestamp_.load(std::memory_order_relaxed);
+  if (known != kNotRead) return TimestampMs{known};
+  if (empty()) return kNoTimestamp;
+  const std::shared_ptr<io::File> log = TRY(file());
+  BatchScan scan(*log, kStart, FilePosition{size().value});
+  const std::optional<BatchInfo> first = TRY(scan.next());
+  const TimestampMs timestamp = first ? first->max_timestamp : kNoTimestamp;
+  first_batch_timestamp_.store(timestamp.value, std::memory_order_relaxed);
+  return timestamp;
+}
+
+Result<Segment::IndexSizes> Segment::index_sizes() const {
+  IndexSizes sizes;
+  if (has_offset_index_.load(std::memory_order_acquire)) {
+    sizes.offset_index = {TRY(offset_index(OffsetIndex::Growth::as_it_is))->entries() * OffsetIndex::kEntrySize};
+  }
+  sizes.time_index = {TRY(time_index(OffsetIndex::Growth::as_it_is))->entries() * TimeIndex::kEntrySize};
+  return sizes;
+}
 
 Result<FilePosition> Segment::search_start(TimestampMs target, Offset from) const {
   if (empty()) return kStart;
@@ -443,6 +484,7 @@ Result<ByteCount> Segment::truncate_to(Offset target, TimestampMs now) {
     TRY(log->truncate(new_size));
   }
   if (new_size == ByteCount{0}) {
+    first_batch_timestamp_.store(kNotRead, std::memory_order_relaxed);
     created_ = now;
     rolling_timestamp_.reset();
   }
@@ -462,6 +504,7 @@ Result<void> Segment::begin_rebuild() {
     txn_dirty_.store(true, std::memory_order_release);
   }
   max_timestamp_.store({kNoTimestamp, base_offset_});
+  first_batch_timestamp_.store(kNotRead, std::memory_order_relaxed);
   rolling_timestamp_.reset();
   last_indexed_position_ = 0;
   torn_at_.store(INT64_MAX, std::memory_order_release);

@@ -53,9 +53,11 @@ class Segment {
     bool txn_index = false;
   };
 
-  // A new, empty segment. Files of an earlier one under the same names are removed first.
+  // A new, empty segment. Files of an earlier one under the same names are removed first. With a suffix all its names end
+  // in that (".cleaned"), until change_suffix().
   static Result<std::shared_ptr<Segment>> create(io::FileSystem& fs, const io::Path& directory, Offset base_offset,
-                                                 const Settings& settings, TimestampMs now, IndexFiles index_files);
+                                                 const Settings& settings, TimestampMs now, IndexFiles index_files,
+                                                 std::string_view name_suffix = {});
   // A segment that is there already. A .log file that is missing is made; one longer than 2^31-1 bytes is refused
   // (corrupt).
   static Result<std::shared_ptr<Segment>> open(io::FileSystem& fs, const io::Path& directory, Offset base_offset,
@@ -76,6 +78,9 @@ class Segment {
   // Renames every file of the segment that is there: their names end in `suffix` (".deleted") from now on instead of what
   // they ended in so far. What is open stays open, and what is opened later is found under the new name. Errors: io.
   Result<void> change_suffix(std::string_view suffix);
+  // The last step of a swap: ".swap" goes. The .log's new name is durable before the others change, because a load that
+  // finds a .swap of the .log takes the other files of this base for those of the segment that was replaced.
+  Result<void> drop_swap_suffix();
 
   // --- read side ---
   // The .log file; stays open for the life of whoever holds the pointer.
@@ -90,6 +95,14 @@ class Segment {
   // max_timestamp(), or the modification time of the file where no record carries a time.
   Result<TimestampMs> largest_timestamp() const;
   Result<TimestampMs> file_time() const;  // when the .log was last written
+  // The largest timestamp of the first batch, -1 when there is none. Of a closed segment, read once.
+  Result<TimestampMs> first_batch_timestamp() const;
+  // What the entries of the index files take; of a closed segment these are the files' lengths.
+  struct IndexSizes {
+    ByteCount offset_index;
+    ByteCount time_index;
+  };
+  Result<IndexSizes> index_sizes() const;
   // Where a search for records at or after `target` (and `from`) may start: nothing before can match.
   Result<FilePosition> search_start(TimestampMs target, Offset from) const;
   Result<std::vector<AbortedEntry>> aborted_entries() const;
@@ -165,6 +178,8 @@ class Segment {
   std::atomic<bool> has_txn_index_{false};
   mutable PublishedValue<MaxTimestamp> max_timestamp_;
   mutable std::atomic<bool> max_timestamp_known_{false};
+  static constexpr std::int64_t kNotRead = INT64_MIN;
+  mutable std::atomic<std::int64_t> first_batch_timestamp_{kNotRead};
 
   // Write side only.
   bool prepared_ = false;

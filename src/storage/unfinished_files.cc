@@ -59,6 +59,8 @@ class CleanUp {
       high = std::max(high, TRY(next_offset_of(fs_, io::join(directory_, swap.name), *swap.parsed.offset)));
     }
     for (const NamedFile& other : others) {
+      // A producer snapshot is none of the swapped files; the one at a base that vanishes goes as a stray later.
+      if (other.parsed.kind == SegmentFileKind::snapshot) continue;
       if (other.parsed.offset && *other.parsed.offset >= low && *other.parsed.offset < high) TRY(remove(other.name));
     }
     for (const NamedFile& swap : swaps) {

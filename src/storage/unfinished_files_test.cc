@@ -80,6 +80,18 @@ TEST(UnfinishedFiles, PartlyRenamedSwapsAreFinished) {
   t.expect_same_data(3);
 }
 
+// The cleaned segment keeps its base, and with it the snapshot there.
+TEST(UnfinishedFiles, ASwapLeavesTheSnapshotOfItsBase) {
+  ThreeSegments t;
+  const io::Path snapshot = t.path(t.bases[1], ".snapshot");
+  const std::string before = content_of(*t.world.fs, snapshot);
+  for (const char* suffix : {".log", ".index", ".timeindex"}) {
+    t.copy(t.path(t.bases[1], suffix), t.path(t.bases[1], std::string(suffix) + ".swap"));
+  }
+  t.expect_same_data(4);
+  EXPECT_EQ(content_of(*t.world.fs, snapshot), before);
+}
+
 TEST(UnfinishedFiles, ALostSwapIndexIsMadeAnew) {
   ThreeSegments t;
   t.write_merged(".swap");

@@ -135,6 +135,9 @@ class Driver {
     config_ = LogConfig();
     config_.retention_ms = {-1};
     producer_ = ProducerStateConfig();
+    cleaner_ = CleanerOptions();
+    cleaner_.dedupe_buffer_size = {1 * MiB};
+    cleaner_.io_buffer_size = {128 * KiB};
     batches_.clear();
     std::vector<std::string> lines;
     std::ifstream in(path);
@@ -163,6 +166,7 @@ class Driver {
     options.log_dirs = {root_};
     options.recovery_threads_per_dir = 1;
     options.producer = producer_;
+    options.cleaner = cleaner_;
     // What repeats is left to the operations of the history.
     options.recovery_point_checkpoint_interval = options.log_start_checkpoint_interval =
         options.high_watermark_checkpoint_interval = options.retention_check_interval = options.producer_expiration_check_interval = DurationMs{INT64_MAX};
@@ -407,6 +411,7 @@ class Driver {
     if (what == "broker") {
       for (const auto& [key, value] : settings_of(words, 1)) {
         if (key == "producer.id.expiration.ms") producer_.expiration_ms = {std::stoll(value)};
+        if (key == "dedupe") cleaner_.dedupe_buffer_size = {std::stoll(value)};
       }
       return "ok";
     }
@@ -437,9 +442,13 @@ class Driver {
     }
     if (what == "delete-records") return told(log_->advance_log_start(offset(words[1])));
     if (what == "truncate" || what == "truncate-fully") {
-      const Result<void> done = what == "truncate" ? log_->truncate_to(offset(words[1]))
-                                                   : log_->truncate_fully_and_start_at(offset(words[1]));
-      return told(done ? manager_->write_checkpoints() : done);
+      return told(what == "truncate" ? manager_->truncate_to(kPartition, offset(words[1]))
+                                     : manager_->truncate_fully_and_start_at(kPartition, offset(words[1])));
+    }
+    if (what == "compact") {
+      const bool cleaned = manager_->cleaner().clean_once();
+      const std::optional<CleanerStatus> status = manager_->cleaner().status(kPartition);
+      return fmt::format("{}{}", cleaned ? "cleaned" : "nothing", status && status->last_error ? " uncleanable" : "");
     }
     if (what == "expire") {
       log_->expire_producers();
@@ -468,6 +477,7 @@ class Driver {
   MemoryLogger logger_;
   LogConfig config_;
   ProducerStateConfig producer_;
+  CleanerOptions cleaner_;
   std::map<std::size_t, ByteVector> batches_;  // by line
   std::unique_ptr<ManualExecutor> executor_;
   std::unique_ptr<LogManager> manager_;
