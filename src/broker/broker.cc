@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "broker/configs/cleaner_options.h"
 #include "broker/configs/topic_configs.h"
 #include "broker/fetch_session.h"
 #include "broker/groups/coordinator.h"
@@ -60,6 +61,7 @@ storage::LogManagerOptions log_manager_options(const Config& config) {
   options.retention_check_interval = config.log_retention_check_interval_ms;
   options.initial_task_delay = config.log_initial_task_delay_ms;
   options.producer.expiration_ms = config.producer_id_expiration_ms;
+  options.cleaner = configs::make_cleaner_options(config, metadata::Image{});
   return options;
 }
 
@@ -82,6 +84,7 @@ Broker::Broker(storage::LogEnvironment environment, Config config)
 
 Broker::~Broker() {
   // Threads first: each calls into what is destroyed after it.
+  if (logs_) logs_->cleaner().stop();
   if (background_) background_->stop();
   if (groups_) groups_->stop();
   controller_.reset();
@@ -123,7 +126,10 @@ Result<void> Broker::open_controller() {
   });
   groups_ = std::make_unique<groups::Coordinator>(*this);
   controller_->add_listener([this](const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after) {
-    if (partitions_follow_) partitions_->apply_image(before, after);
+    if (partitions_follow_) {
+      partitions_->apply_image(before, after);
+      logs_->cleaner().reconfigure(configs::make_cleaner_options(config_, *after));
+    }
     if (groups_follow_) groups_->on_image(before, after);
   });
   return controller_->register_broker();
@@ -147,6 +153,11 @@ Result<void> Broker::lead() {
   TRY(groups_->start());
   groups_follow_ = true;
   logs_->start_background(*background_);
+  logs_->cleaner().reconfigure(configs::make_cleaner_options(config_, *image()));
+  // A produce comes first: the cleaner has the time that is left.
+  logs_->start_cleaner([this](int index) {
+    return std::make_unique<ThreadExecutor>(clock(), fmt::format("cleaner-{}", index).c_str(), ThreadPriority::low);
+  });
   return {};
 }
 

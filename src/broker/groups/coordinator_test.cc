@@ -369,6 +369,34 @@ TEST_F(CoordinatorTest, GroupsAndOffsetsSurviveARestart) {
   EXPECT_EQ(broker.call<SyncGroupResponse>(sync_request(one), 5)->assignment, to_vector(as_bytes("A")));
 }
 
+TEST_F(CoordinatorTest, GroupsAndOffsetsSurviveCompaction) {
+  Joined one = stable_member();
+  EXPECT_EQ(commit(-1, "", 1, 8, "early"), ErrorCode::NONE);
+  auto log = broker->logs().find({"__consumer_offsets", PartitionId{0}});
+  ASSERT_NE(log, nullptr);
+  storage::LogConfig config = log->config();
+  EXPECT_TRUE(config.cleanup_compact);
+  config.segment_bytes = {2000};
+  config.min_cleanable_dirty_ratio = 0.01;
+  log->update_config(config);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(commit(1, one.member_id, i), ErrorCode::NONE);
+    EXPECT_EQ(commit(-1, "", i, 8, "simple"), ErrorCode::NONE);
+  }
+  const ByteCount before = log->size();
+  // The broker's own thread may have been quicker.
+  broker->logs().cleaner().clean_once();
+  broker->logs().cleaner().abort_and_pause(log->partition());
+  EXPECT_LT(log->size().value, before.value / 2);
+  log.reset();
+  broker.restart();
+  EXPECT_EQ(state(), "Stable");
+  EXPECT_EQ(committed(), 99);
+  EXPECT_EQ(committed("simple"), 99);
+  EXPECT_EQ(committed("early"), 1);
+  EXPECT_EQ(heartbeat(one.member_id, 1), ErrorCode::NONE);
+}
+
 TEST_F(CoordinatorTest, AdministrationOfGroups) {
   Joined one = stable_member();
   EXPECT_EQ(commit(1, one.member_id, 77), ErrorCode::NONE);
