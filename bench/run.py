@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the benchmarks of Cordwood and of Apache Kafka's own engine side by side and prints the ratios.
 
-  run.py [append] [lookup] [open] [start]     all of them by default
+  run.py [append] [lookup] [open] [compact] [start]     all of them by default
   --rounds N      how often each side runs, taking turns (5); medians are compared
   --folder DIR    where the data goes (a temporary folder in build/bench): a disk, not a tmpfs
 
@@ -57,8 +57,8 @@ def engine(*arguments):
 
 def compile_engine():
     os.makedirs(CLASSES, exist_ok=True)
-    subprocess.run(["javac", "-cp", f"{kafka_libs()}/*", "-d", CLASSES, os.path.join(ROOT, "bench/kafka/KafkaEngineBench.java")],
-                   check=True)
+    sources = [os.path.join(ROOT, "bench/kafka", name) for name in ("KafkaEngineBench.java", "KafkaCleanerBench.java")]
+    subprocess.run(["javac", "-cp", f"{kafka_libs()}/*", "-d", CLASSES, *sources], check=True)
 
 
 def median(rows, key):
@@ -130,6 +130,40 @@ def bench_open(folder, rounds, results, logs=1000):
     show("all of them", median(ours, "wall_s") * 1e3, median(theirs, "wall_s") * 1e3, "ms", "lower")
 
 
+# (name, records, keys, bytes per value)
+COMPACTIONS = [
+    ("records of 100 B, a quarter stays", 4_000_000, 1_000_000, 100),
+    ("records of 1 KiB, a quarter stays", 600_000, 150_000, 1010),
+]
+
+
+def bench_compact(folder, rounds, results):
+    heading("compaction of a log that was never cleaned, one core")
+    for name, records, keys, value in COMPACTIONS:
+        made = os.path.join(folder, "made-0")
+        program("compaction_bench", "make", made, records, keys, value)
+        ours, theirs = [], []
+        for _ in range(rounds):
+            copies = [os.path.join(folder, f"{copy}-0") for copy in ("ours", "warm", "theirs")]
+            for copy in copies:
+                shutil.copytree(made, copy)
+            ours += program("compaction_bench", "run", copies[0])
+            classpath = f"{CLASSES}:{kafka_libs()}/*"
+            theirs += run([*ONE_CORE, *JVM, "-cp", classpath, "KafkaCleanerBench", *copies[1:]])
+            for copy in copies:
+                shutil.rmtree(copy)
+        shutil.rmtree(made)
+        if {(row["kept"], row["end"]) for row in ours + theirs} != {(ours[0]["kept"], ours[0]["end"])}:
+            sys.exit(f"the two do not keep the same records: {ours + theirs}")
+        results.append({"bench": "compact", "shape": name, "cordwood": ours, "kafka": theirs})
+        for side in (ours, theirs):
+            for row in side:
+                row["per_s"] = row["records"] / row["wall_s"]
+                row["per_cpu_s"] = row["records"] / row["cpu_s"]
+        show(name, median(ours, "per_s"), median(theirs, "per_s"), "records/s", "higher")
+        show("  per second of CPU", median(ours, "per_cpu_s"), median(theirs, "per_cpu_s"), "records/s", "higher")
+
+
 class OurProcess(Process):
     def __init__(self, folder, port, overrides):
         super().__init__(os.path.join(folder, "cordwood.log"))
@@ -196,7 +230,7 @@ def bench_start(folder, rounds, results):
 
 
 def main():
-    benches = {"append": bench_append, "lookup": bench_lookup, "open": bench_open, "start": bench_start}
+    benches = {"append": bench_append, "lookup": bench_lookup, "open": bench_open, "compact": bench_compact, "start": bench_start}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bench", nargs="*", help=", ".join(benches))
     parser.add_argument("--rounds", type=int, default=5)
