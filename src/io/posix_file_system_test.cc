@@ -65,7 +65,7 @@ TEST(PosixFileSystem, SetsTheModificationTime) {
   PosixFileSystem fs;
   TemporaryDirectory dir;
   fs.open(dir / "a", OpenMode::create).value();
-  for (std::int64_t time : {1'700'000'000'123, 0, 999, -1, -1000, -1234}) {
+  for (std::int64_t time : std::initializer_list<std::int64_t>{1'700'000'000'123, 0, 999, -1, -1000, -1234}) {
     fs.set_modified(dir / "a", {time}).value();
     EXPECT_EQ(fs.status(dir / "a")->modified.value, time);
   }
