@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the benchmarks of Cordwood and of Apache Kafka's own engine side by side and prints the ratios.
 
-  run.py [append] [lookup] [open] [compact] [start]     all of them by default
+  run.py [append] [lookup] [open] [compact] [retention] [start]     all of them by default
   --rounds N      how often each side runs, taking turns (5); medians are compared
   --folder DIR    where the data goes (a temporary folder in build/bench): a disk, not a tmpfs
 
@@ -164,6 +164,13 @@ def bench_compact(folder, rounds, results):
         show("  per second of CPU", median(ours, "per_cpu_s"), median(theirs, "per_cpu_s"), "records/s", "higher")
 
 
+def bench_retention(folder, rounds, results, logs=10_000, segments=3):
+    print(f"\nretention check of {logs} partitions of {segments} segments, nothing due (Cordwood alone)")
+    ours = program("retention_bench", logs, segments, rounds)
+    results.append({"bench": "retention", "cordwood": ours})
+    print(f"  {'one check':<44} {median(ours, 'wall_s') * 1e3:>12,.2f} ms")
+
+
 class OurProcess(Process):
     def __init__(self, folder, port, overrides):
         super().__init__(os.path.join(folder, "cordwood.log"))
@@ -230,7 +237,8 @@ def bench_start(folder, rounds, results):
 
 
 def main():
-    benches = {"append": bench_append, "lookup": bench_lookup, "open": bench_open, "compact": bench_compact, "start": bench_start}
+    benches = {"append": bench_append, "lookup": bench_lookup, "open": bench_open, "compact": bench_compact,
+               "retention": bench_retention, "start": bench_start}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bench", nargs="*", help=", ".join(benches))
     parser.add_argument("--rounds", type=int, default=5)
