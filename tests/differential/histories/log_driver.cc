@@ -442,8 +442,11 @@ class Driver {
     }
     if (what == "delete-records") return told(log_->advance_log_start(offset(words[1])));
     if (what == "truncate" || what == "truncate-fully") {
-      return told(what == "truncate" ? manager_->truncate_to(kPartition, offset(words[1]))
-                                     : manager_->truncate_fully_and_start_at(kPartition, offset(words[1])));
+      const Result<void> done = what == "truncate"
+                                    ? manager_->truncate_to(kPartition, offset(words[1]))
+                                    : manager_->truncate_fully_and_start_at(kPartition, offset(words[1]));
+      // The other side writes the high watermarks behind a truncation as well.
+      return told(done ? manager_->write_checkpoints() : done);
     }
     if (what == "compact") {
       const bool cleaned = manager_->cleaner().clean_once();
