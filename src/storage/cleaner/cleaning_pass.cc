@@ -117,7 +117,9 @@ class CleaningPass {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       const Segment& source = *sources[i];
       const Offset end = i + 1 < sources.size() ? sources[i + 1]->base_offset() : TRY(source.find_end()).next_offset;
-      transactions.add(TRY(aborted_between(*view_.segments, source.base_offset(), end)));
+      // One that ended below the log start is forgotten, and what it wrote counts as committed: nobody reads it any more.
+      const Offset from = std::max(source.base_offset(), log_.log_start_offset());
+      transactions.add(TRY(aborted_between(*view_.segments, from, end)));
       filter.settings.legacy_tombstones_stay = TRY(source.file_time()) > legacy_horizon;
       TRY(filter_segment(source, filter, rewriter));
     }

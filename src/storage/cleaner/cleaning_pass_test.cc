@@ -177,6 +177,26 @@ TEST(CleaningPass, TransactionsAreReadAsBefore) {
   EXPECT_EQ(read.aborted[0].producer_id, 2);
 }
 
+// Its data stays as if it were committed: the transaction index is asked from the log start on.
+TEST(CleaningPass, AnAbortBelowTheLogStartIsForgotten) {
+  World world;
+  auto log = open_log(world, compacted());
+  KeyedBatch spec;
+  spec.options = from_producer(2, 0, true);
+  spec.records = {{"a", "aborted", world.clock.now()}};
+  append_keyed(*log, spec);
+  append_marker(*log, 2, true);
+  const Offset behind = log->log_end_offset();
+  fill(*log, 3, 8, world.clock.now());
+  const io::Path index = io::join(log->directory(), "00000000000000000000.txnindex");
+  ASSERT_TRUE(world.fs->exists(index).value());
+  log->advance_log_start(behind).value();
+  clean(*log, world, behind);
+  EXPECT_FALSE(world.fs->exists(index).value());
+  const std::string data = content_of(*world.fs, io::join(log->directory(), "00000000000000000000.log"));
+  EXPECT_NE(data.find("aborted"), std::string::npos);
+}
+
 TEST(CleaningPass, ALiveProducerGoesOnAfterARestart) {
   World world;
   auto log = open_log(world, compacted());
