@@ -87,8 +87,8 @@ class LogManager {
   Result<void> truncate_fully_and_start_at(const TopicPartition& partition, Offset offset);
 
   void start_background(Executor& executor);
-  // What log.retention.check.interval.ms repeats: every log, one after the other. A log that fails takes its directory
-  // offline and the others go on.
+  // What log.retention.check.interval.ms repeats: one log after the other, without the compacted ones while the cleaner is
+  // enabled, which sees to them. A log that fails takes its directory offline and the others go on.
   void check_retention();
   // The cleaner cleans on executors of its own from now on. Nothing happens where log.cleaner.enable is off.
   void start_cleaner(LogCleaner::ExecutorFactory factory);

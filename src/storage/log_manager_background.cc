@@ -135,17 +135,22 @@ void LogManager::Impl::flush_overdue() {
   }
 }
 
+void LogManager::Impl::check_retention_of(const Entry& entry) {
+  if (managed[entry.directory]->offline.load()) return;
+  const TimestampMs now = env.clock->now();
+  const auto check = [&]() -> Result<void> {
+    if (TRY(entry.log->retention_due(now))) TRY(entry.log->apply_retention(now));
+    return {};
+  };
+  Result<void> checked = check();
+  if (!checked && checked.error().code != Errc::closed) set_offline(entry.directory, checked.error());
+}
+
 void LogManager::check_retention() {
-  Impl& impl = *impl_;
-  const TimestampMs now = impl.env.clock->now();
-  for (const Impl::Entry& entry : impl.entries()) {
-    if (impl.managed[entry.directory]->offline.load()) continue;
-    const auto check = [&]() -> Result<void> {
-      if (TRY(entry.log->retention_due(now))) TRY(entry.log->apply_retention(now));
-      return {};
-    };
-    Result<void> checked = check();
-    if (!checked && checked.error().code != Errc::closed) impl.set_offline(entry.directory, checked.error());
+  // Segments of a compacted log go between two runs of the cleaner, never under one: the run would be for nothing.
+  const bool compacted_too = !impl_->cleaner->is_enabled();
+  for (const Impl::Entry& entry : impl_->entries()) {
+    if (compacted_too || !entry.log->config().cleanup_compact) impl_->check_retention_of(entry);
   }
 }
 

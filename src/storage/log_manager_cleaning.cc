@@ -14,6 +14,7 @@ void LogManager::Impl::make_cleaner() {
   owner.directory_failed = [this](std::size_t directory, const Error& why) {
     if (!ended.load()) set_offline(directory, why);
   };
+  owner.apply_retention = [this](const LogCleaner::ManagedLog& one) { check_retention_of({one.log, one.directory}); };
   cleaner = std::make_unique<LogCleaner>(env, std::move(paths), options.cleaner, std::move(owner));
 }
 

@@ -83,6 +83,7 @@ struct LogManager::Impl {
   void run_later(DurationMs delay, std::function<void()> work);
   void schedule_removal(const io::Path& deleted_directory, DurationMs delay);
   void flush_overdue();
+  void check_retention_of(const Entry& entry);
   Result<void> write_offsets(bool recovery_points, bool high_watermarks);
   Result<void> write_directory_offsets(std::size_t directory, bool recovery_points, bool high_watermarks);
   void stop_tasks();

@@ -133,6 +133,11 @@ bool LogCleaner::clean_once() {
   return round(map);
 }
 
+bool LogCleaner::is_enabled() const {
+  MutexLock lock(mu_);
+  return options_.enable;
+}
+
 bool LogCleaner::round(OffsetMap& map) {
   std::vector<Candidate> candidates = look_at_logs();
   bool cleaned = false;
@@ -342,7 +347,7 @@ void LogCleaner::delete_from_compacted() {
   for (const ManagedLog& managed : owner_.logs()) {
     if (stopping_.load()) return;
     if (!managed.log->config().cleanup_compact || !claim(managed.log->partition())) continue;
-    owner_.apply_retention(*managed.log);
+    owner_.apply_retention(managed);
     release(managed.log->partition());
   }
 }

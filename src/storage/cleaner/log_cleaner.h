@@ -69,8 +69,8 @@ class LogCleaner {
   struct Owner {
     std::function<std::vector<ManagedLog>()> logs;
     std::function<void(std::size_t directory, const Error& why)> directory_failed;
-    // Retention of a log that is compacted too: nobody else runs it. May be empty.
-    std::function<void(PartitionLog&)> apply_retention;
+    // Retention of a compacted log: while the cleaner is enabled nobody else runs it. May be empty.
+    std::function<void(const ManagedLog&)> apply_retention;
     // Waits, at most as long and no longer than until the function says so. Empty: waits in real time.
     std::function<void(DurationNs)> wait;
   };
@@ -87,6 +87,9 @@ class LogCleaner {
 
   // One round on this thread: the dirtiest log that is due, then retention of the compacted ones. True when one was cleaned.
   bool clean_once();
+
+  // Whether retention of the compacted logs is the cleaner's.
+  bool is_enabled() const;
 
   // --- what others do to a log meanwhile ---
   // When this returns, no run works on the log, and none begins until resume() was called as often.

@@ -202,6 +202,61 @@ TEST(LogCleaner, APausedLogIsLeftAlone) {
   EXPECT_TRUE(c.cleaner().clean_once());
 }
 
+// Kafka's interval of retention leaves compacted logs alone as well.
+TEST(LogCleaner, RetentionOfACompactedLogIsTheCleanersWork) {
+  Cleaning c;
+  auto a = c.log(kA);
+  const Offset second = a->segments()[1].base_offset;
+  a->advance_log_start(second).value();
+  c.manager->check_retention();
+  EXPECT_EQ(a->segments().front().base_offset, Offset{0});
+  c.cleaner().abort_and_pause(kA);
+  c.cleaner().clean_once();
+  EXPECT_EQ(a->segments().front().base_offset, Offset{0}) << "paused";
+  c.cleaner().resume(kA);
+  LogConfig never = a->config();
+  never.min_cleanable_dirty_ratio = 1;
+  a->update_config(never);
+  EXPECT_FALSE(c.cleaner().clean_once());
+  EXPECT_EQ(a->segments().front().base_offset, second) << "what lies below the log start goes whatever the policy";
+
+  never.cleanup_delete = true;
+  never.retention_ms = {1000};
+  a->update_config(never);
+  c.world.clock.advance({10'000});
+  c.cleaner().clean_once();
+  EXPECT_EQ(a->log_start_offset(), a->log_end_offset());
+}
+
+TEST(LogCleaner, RetentionGoesOnWithoutACleaner) {
+  CleanerOptions off;
+  off.enable = false;
+  Cleaning c(off);
+  auto a = c.log(kA);
+  a->advance_log_start(a->segments()[1].base_offset).value();
+  c.manager->check_retention();
+  EXPECT_EQ(a->segments().front().base_offset, a->log_start_offset());
+}
+
+TEST(LogCleaner, RetentionThatFailsTakesTheDirectoryOffline) {
+  Cleaning c;
+  auto a = c.log(kA);
+  a.reset();
+  c.manager->shut_down(1).value();
+  io::FaultyFileSystem faulty(*c.world.memory);
+  c.world.fs = &faulty;
+  c.config.min_cleanable_dirty_ratio = 1;
+  c.start();
+  a = c.manager->find(kA);
+  a->set_high_watermark(a->log_end_offset());
+  a->advance_log_start(a->segments()[1].base_offset).value();
+  faulty.arm({.counted = io::FileCall::rename, .fail_at = 1});
+  EXPECT_FALSE(c.cleaner().clean_once());
+  faulty.disarm();
+  EXPECT_TRUE(c.manager->directories()[0].offline.has_value());
+  c.manager.reset();
+}
+
 // The executors live as long as the cleaner cleans.
 TEST(LogCleaner, RunsOnItsExecutorsUntilItIsStopped) {
   CleanerOptions options;
