@@ -74,7 +74,9 @@ class Generator:
 
     def body(self, sequenced=True):
         records, count = self.records()
-        codec = f" codec={self.pick(*CODECS)}" if self.chance.random() < 0.25 else ""
+        # The cleaner compresses anew, and two zstd libraries do not make the same bytes; those of the other codecs do.
+        codecs = CODECS[:3] if self.compacted else CODECS
+        codec = f" codec={self.pick(*codecs)}" if self.chance.random() < 0.25 else ""
         producer = self.producer_fields(count) if sequenced and self.chance.random() < self.taste["producers"] else ""
         return f"seed={self.chance.randrange(1000)}{codec}{producer} records={records}"
 
