@@ -193,7 +193,8 @@ Result<void> PartitionLog::truncate_to(Offset offset) {
 Result<void> PartitionLog::Impl::truncate(Offset offset) {
   MutexLock lock(mu);
   if (closed) return Error{Errc::closed, fmt::format("{} is closed", partition.to_string())};
-  if (offset >= end.load().offset) return epochs.truncate_from_end(offset);
+  // A leader that appended nothing has left an entry at the end.
+  if (const Offset log_end = end.load().offset; offset >= log_end) return epochs.truncate_from_end(log_end);
   if (segments.front()->base_offset() > offset) return truncate_fully(offset);
   return truncate_within(offset);
 }

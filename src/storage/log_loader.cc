@@ -80,8 +80,9 @@ class Loader {
     if (!clean()) TRY(recover_unflushed(log));
     TRY(find_log_end(log));
     TRY(log.epochs.truncate_from_end(log.log_end));
-    TRY(log.epochs.truncate_from_start(options_.log_start_checkpoint));
     log.log_start = std::max(options_.log_start_checkpoint, log.segments.front()->base_offset());
+    // Retention may have moved the start further than what was written of it before the process died.
+    TRY(log.epochs.truncate_from_start(log.log_start));
     TRY(reload_producers(log));
     return log;
   }
@@ -136,6 +137,7 @@ class Loader {
       Segment& last = *log.segments.back();
       report_.removed_files.push_back(segment_file_name(last.base_offset(), kLogSuffix));
       TRY(last.remove_files());
+      TRY(log.snapshots.remove(last.base_offset()));  // as Kafka: it is written again if it is still right
       log.segments.pop_back();
     }
     return {};
