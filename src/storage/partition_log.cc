@@ -296,7 +296,7 @@ void PartitionLog::Impl::publish_unstable() {
 
 // Whether the producers' rules let none of this be written: `result` then says why, or that it is written already.
 bool PartitionLog::Impl::refused_by_producers(std::span<const BatchToAppend> batches, AppendOrigin origin,
-                                              AppendResult& result) {
+                                              const TransactionRules& rules, AppendResult& result) {
   for (const BatchToAppend& batch : batches) {
     if (batch.info.magic < 2 || !batch.header.has_producer_id()) continue;
     if (origin == AppendOrigin::client && !batch.header.is_control()) {
@@ -311,7 +311,7 @@ bool PartitionLog::Impl::refused_by_producers(std::span<const BatchToAppend> bat
     const Result<std::optional<std::int32_t>> coordinator_epoch = coordinator_epoch_of(batch);
     // A marker of our own coordinators always parses; one that was replicated was stored like this by its leader.
     const ProducerFault fault =
-        producers.check(batch.header, origin, coordinator_epoch ? *coordinator_epoch : std::nullopt);
+        producers.check(batch.header, origin, coordinator_epoch ? *coordinator_epoch : std::nullopt, rules);
     if (fault != ProducerFault::none) {
       result.fault = to_append_fault(fault);
       return true;
@@ -320,7 +320,8 @@ bool PartitionLog::Impl::refused_by_producers(std::span<const BatchToAppend> bat
   return false;
 }
 
-AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin) {
+AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin,
+                                        const TransactionRules& rules) {
   AppendResult result;
   result.log_start_offset = log_start.load(std::memory_order_relaxed);
   const auto failed_with = [&](const Error& why) {
@@ -338,11 +339,11 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
   }
   // A refused append has rolled, as in Kafka. But not over a gap: the active segment would begin above the log end.
   const bool over_gap = batches.front().info.base_offset > end.load().offset;
-  if (over_gap && refused_by_producers(batches, origin, result)) return result;
+  if (over_gap && refused_by_producers(batches, origin, rules, result)) return result;
   Result<bool> rolled = roll_when_due(batches, size);
   if (!rolled) return failed_with(rolled.error());
   result.rolled = *rolled;
-  if (!over_gap && refused_by_producers(batches, origin, result)) return result;
+  if (!over_gap && refused_by_producers(batches, origin, rules, result)) return result;
 
   const FilePosition start{active().size().value};
   std::array<BatchInfo, 1> single;
@@ -403,7 +404,8 @@ void PartitionLog::Impl::finish_append(AppendResult& result, Offset rolled_to) {
   }
 }
 
-AppendResult PartitionLog::append_as_leader(MutableBytesView batch, LeaderEpoch leader_epoch, AppendOrigin origin) {
+AppendResult PartitionLog::append_as_leader(MutableBytesView batch, LeaderEpoch leader_epoch, AppendOrigin origin,
+                                            const TransactionRules& rules) {
   CHECK(batch.size() >= record::kHeaderSize, "a batch of {} bytes was not validated", batch.size());
   if (const std::optional<Error> refusal = impl_->refusal()) return impl_->storage_failure(*refusal);
   AppendResult result;
@@ -413,6 +415,10 @@ AppendResult PartitionLog::append_as_leader(MutableBytesView batch, LeaderEpoch 
     MutexLock lock(impl_->mu);
     if (impl_->closed) {
       return impl_->storage_failure(Error{Errc::closed, fmt::format("{} is closed", impl_->partition.to_string())});
+    }
+    const bool append_time = impl_->config.message_timestamp_type == record::TimestampType::log_append_time;
+    if (append_time && origin == AppendOrigin::coordinator) {
+      record::set_max_timestamp(batch, record::TimestampType::log_append_time, impl_->env.clock->now());
     }
     const Offset first = impl_->end.load().offset;
     BatchToAppend entry;
@@ -424,7 +430,7 @@ AppendResult PartitionLog::append_as_leader(MutableBytesView batch, LeaderEpoch 
     entry.bytes = batch;
     entry.info = {FilePosition{0}, ByteCount{static_cast<std::int64_t>(batch.size())}, entry.header.magic, first,
                   entry.header.last_offset(), entry.header.max_timestamp, leader_epoch.value};
-    result = impl_->append(batch, std::span(&entry, 1), origin);
+    result = impl_->append(batch, std::span(&entry, 1), origin, rules);
     rolled_to = impl_->active().base_offset();
     needs_finish = result.rolled || result.fault == AppendFault::storage_error ||
                    impl_->config.flush_messages != INT64_MAX;
@@ -471,7 +477,7 @@ AppendResult PartitionLog::append_as_follower(BytesView batches) {
       result.fault = AppendFault::offsets_out_of_order;
       return result;
     }
-    result = impl_->append(batches.first(batches.size() - rest.size()), entries, AppendOrigin::replication);
+    result = impl_->append(batches.first(batches.size() - rest.size()), entries, AppendOrigin::replication, {});
     rolled_to = impl_->active().base_offset();
   }
   impl_->finish_append(result, rolled_to);
@@ -485,6 +491,31 @@ Result<void> PartitionLog::begin_leader_epoch(LeaderEpoch epoch) {
   Result<void> assigned = impl_->epochs.assign(epoch, impl_->end.load().offset);
   if (!assigned && assigned.error().code != Errc::invalid) impl_->fail(assigned.error());
   return assigned;
+}
+
+Result<void> PartitionLog::roll() {
+  if (std::optional<Error> refusal = impl_->refusal()) return *refusal;
+  const auto act = [&]() -> Result<std::optional<Offset>> {
+    MutexLock lock(impl_->mu);
+    if (impl_->closed) return Error{Errc::closed, fmt::format("{} is closed", impl_->partition.to_string())};
+    if (impl_->active().empty()) return std::optional<Offset>();
+    TRY(impl_->roll(impl_->end.load().offset));
+    return std::optional<Offset>(impl_->end.load().offset);
+  };
+  const Result<std::optional<Offset>> rolled = act();
+  if (!rolled && rolled.error().code == Errc::closed) return rolled.error();
+  if (!rolled) impl_->fail(rolled.error());
+  std::function<void(Offset)> on_rolled;
+  std::function<void(const Error&)> on_failed;
+  {
+    MutexLock lock(impl_->mu);
+    if (rolled) on_rolled = impl_->roll_callback;
+    else on_failed = impl_->failure_callback;
+  }
+  if (on_failed) on_failed(rolled.error());
+  if (!rolled) return rolled.error();
+  if (on_rolled && *rolled) on_rolled(**rolled);
+  return {};
 }
 
 // --- offsets ---

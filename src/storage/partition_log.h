@@ -158,12 +158,16 @@ class PartitionLog {
   // --- append ---
   // One validated batch of a leader: assigns offsets from the log end, sets the leader epoch, rewriting both in place in
   // `batch`, then checks producers, rolls when due, writes, indexes. The end offset moves before this returns, the high
-  // watermark does not (see set_high_watermark).
-  AppendResult append_as_leader(MutableBytesView batch, LeaderEpoch leader_epoch, AppendOrigin origin);
+  // watermark does not (see set_high_watermark). A coordinator's batch, which no validation has seen, gets the time of the
+  // append where the log wants it. `rules`: of the transaction version that the coordinator or the verified producer uses.
+  AppendResult append_as_leader(MutableBytesView batch, LeaderEpoch leader_epoch, AppendOrigin origin,
+                                const TransactionRules& rules = {});
   // Several batches that already have offsets and epochs: a follower's, or the metadata log's.
   AppendResult append_as_follower(BytesView batches);
   // Becoming leader: notes (epoch, log end offset) at once.
   Result<void> begin_leader_epoch(LeaderEpoch epoch);
+  // A new segment at the log end, unless the active one is empty. Errors: io, closed.
+  Result<void> roll();
 
   // --- offsets ---
   Offset log_start_offset() const;
@@ -225,8 +229,6 @@ class PartitionLog {
   void on_roll(std::function<void(Offset new_base)> callback);
   // Called once a write or an fsync has failed, outside of all locks: LogManager takes the directory offline.
   void on_failure(std::function<void(const Error& why)> callback);
-  // The segments that lie wholly below the log start leave; the active one stays. Errors: io, closed.
-  Result<void> remove_segments_below_start();
   // Called when files were renamed to *.deleted: LogManager calls remove_retired_files() when `delay` is over.
   void on_retired(std::function<void(DurationMs delay)> callback);
   // Deletes the retired files whose file.delete.delay.ms is over; one that is gone already is fine. Errors: io.

@@ -39,9 +39,11 @@ struct PartitionLog::Impl {
   Impl(LogEnvironment log_environment, TopicPartition name, OpenOptions open_options, LoadedLog loaded);
 
   // --- append (partition_log.cc) ---
-  AppendResult append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin) REQUIRES(mu);
+  AppendResult append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin, const TransactionRules& rules)
+      REQUIRES(mu);
   Result<void> note_epochs(std::span<const BatchToAppend> batches) REQUIRES(mu);
-  bool refused_by_producers(std::span<const BatchToAppend> batches, AppendOrigin origin, AppendResult& result) REQUIRES(mu);
+  bool refused_by_producers(std::span<const BatchToAppend> batches, AppendOrigin origin, const TransactionRules& rules,
+                            AppendResult& result) REQUIRES(mu);
   Result<bool> roll_when_due(std::span<const BatchToAppend> batches, ByteCount size) REQUIRES(mu);
   Result<void> roll(Offset new_base) REQUIRES(mu);
   void finish_append(AppendResult& result, Offset rolled_to);

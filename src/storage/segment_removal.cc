@@ -47,30 +47,6 @@ Result<void> PartitionLog::Impl::retire(const SegmentList& gone, std::span<const
   return result;
 }
 
-Result<void> PartitionLog::remove_segments_below_start() {
-  if (std::optional<Error> refusal = impl_->refusal()) return *refusal;
-  MutexLock flushing(impl_->flush_mu);
-  SegmentList gone;
-  std::vector<Offset> snapshots_gone;
-  DurationMs delay;
-  {
-    MutexLock lock(impl_->mu);
-    SegmentList& segments = impl_->segments;
-    const Offset start = impl_->log_start.load(std::memory_order_relaxed);
-    while (gone.size() + 1 < segments.size() && segments[gone.size() + 1]->base_offset() <= start) {
-      gone.push_back(segments[gone.size()]);
-    }
-    if (gone.empty()) return {};
-    segments.erase(segments.begin(), segments.begin() + static_cast<std::ptrdiff_t>(gone.size()));
-    impl_->publish_segments();
-    snapshots_gone = impl_->forget_snapshots(gone);
-    delay = impl_->config.file_delete_delay_ms;
-  }
-  Result<void> retired = impl_->retire(gone, snapshots_gone, delay);
-  if (!retired) impl_->fail(retired.error());
-  return retired;
-}
-
 void PartitionLog::on_retired(std::function<void(DurationMs)> callback) {
   MutexLock lock(impl_->retired_mu);
   impl_->retired_callback = std::move(callback);

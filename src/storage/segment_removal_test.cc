@@ -66,30 +66,32 @@ TEST(SegmentRemoval, RenamesAtOnceAndDeletesLater) {
 
 TEST(SegmentRemoval, WhatLiesWhollyBelowTheLogStartGoes) {
   World world;
+  OpenOptions options = small_segments();
+  options.config.cleanup_delete = false;
   {
-    auto log = open_log(world, small_segments());
+    auto log = open_log(world, options);
     fill(*log);
-    log->remove_segments_below_start().value();
+    log->apply_retention(world.clock.now()).value();
     EXPECT_EQ(log->segments().size(), 4U);
     // Offset 3 is the last one of the second segment: the first one goes alone.
     log->advance_log_start({3}).value();
-    log->remove_segments_below_start().value();
+    log->apply_retention(world.clock.now()).value();
     EXPECT_EQ(log->segments().front().base_offset, Offset{2});
     log->advance_log_start({4}).value();
-    log->remove_segments_below_start().value();
+    log->apply_retention(world.clock.now()).value();
     EXPECT_EQ(log->segments().front().base_offset, Offset{4});
     EXPECT_EQ(log->log_start_offset(), Offset{4});
     EXPECT_EQ(read_all(*log, {4}).size(), 4U);
     // Never the active one.
     log->advance_log_start({8}).value();
-    log->remove_segments_below_start().value();
+    log->apply_retention(world.clock.now()).value();
     EXPECT_EQ(log->segments().size(), 1U);
     world.clock.advance(kDelay);
     log->remove_retired_files().value();
     EXPECT_TRUE(deleted_in(*world.fs).empty());
     log->close_cleanly().value();
   }
-  EXPECT_EQ(open_log(world, small_segments())->log_start_offset(), Offset{6});
+  EXPECT_EQ(open_log(world, options)->log_start_offset(), Offset{6});
 }
 
 TEST(SegmentRemoval, TheSameNameMayGoTwice) {

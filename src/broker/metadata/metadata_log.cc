@@ -166,7 +166,7 @@ Result<void> MetadataLog::apply_retention() {
   if (gone.empty()) return {};
   // The log first: without the older snapshots it is read from the oldest one that stays, and never the other way round.
   TRY(log_->advance_log_start(gone.back().log_start));
-  TRY(log_->remove_segments_below_start());
+  TRY(log_->apply_retention(environment_.clock->now()));
   for (const SnapshotVerdict& verdict : gone) {
     std::string name = snapshot_file_name(verdict.id);
     environment_.logger->info("Removing the metadata snapshot {}, and the log below offset {}: {}", name, verdict.log_start,
