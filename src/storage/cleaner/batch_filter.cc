@@ -179,33 +179,70 @@ Result<FilteredBatch> BatchFilter::filter(BytesView entry, ByteVector& out) {
   return result;
 }
 
-// A message of the old formats stays or goes whole. Of a compressed wrapper, all inner messages stay while one of them
-// does: nothing writes those formats any more.
+bool BatchFilter::keeps_legacy(const record::LegacyRecord& record) const {
+  if (record.offset > map_.latest()) return true;
+  if (!record.key) return false;
+  if (const std::optional<Offset> last = map_.find(map_.hash(*record.key)); last && record.offset < *last) return false;
+  return record.value || settings.legacy_tombstones_stay;
+}
+
+// What stays of a message, or of those inside a wrapper, becomes a batch of the present format with the same codec.
 Result<FilteredBatch> BatchFilter::filter_legacy(BytesView entry, ByteVector& out) {
   const record::EntryInfo info = TRY(record::check_entry(entry));
+  const record::LegacyMessage original = TRY(record::parse_legacy(entry));
   FilteredBatch result;
+  record::BatchOptions options;
+  Offset last{-1};
+  bool writable = true;
   TRY(record::for_each_legacy_record(
       entry,
       [&](const record::LegacyRecord& record) {
         ++result.records_read;
-        bool stays = record.offset > map_.latest();
-        if (!stays && record.key) {
-          const std::optional<Offset> last = map_.find(map_.hash(*record.key));
-          stays = (!last || record.offset >= *last) && (record.value || settings.legacy_tombstones_stay);
-        } else if (!stays) {
-          ++result.records_without_key;
+        if (!record.key && record.offset <= map_.latest()) ++result.records_without_key;
+        if (!keeps_legacy(record)) return record::Walk::go_on;
+        if (result.records_kept++ == 0) options.base_offset = record.offset;
+        if (!record.value) {
+          options.delete_horizon =
+              TimestampMs{record::add_wrapping(settings.now.value, settings.delete_retention_ms.value)};
         }
-        if (stays) ++result.records_kept;
+        writable = writable && record.offset > last && record.timestamp >= kNoTimestamp &&
+                   (record.offset - options.base_offset).value <= INT32_MAX;
+        last = record.offset;
         return record::Walk::go_on;
       },
       settings.limits));
-  // These formats know no empty batch, so the one that ends at the high watermark stays as it is.
-  if (result.records_kept == 0 && next(info.last_offset) != settings.high_watermark) return result;
-  result.fate = BatchFate::copied;
-  result.info = {{static_cast<std::int64_t>(out.size())}, size_of(entry), info.magic, info.base_offset, info.last_offset,
+  const std::size_t start = out.size();
+  result.info = {{static_cast<std::int64_t>(start)}, size_of(entry), info.magic, info.base_offset, info.last_offset,
                  info.max_timestamp, -1};
-  result.records_kept = result.records_read;
-  out.insert(out.end(), entry.begin(), entry.end());
+  if (result.records_kept == 0) {
+    // The one that ends at the high watermark stays as it is: the old formats know no empty batch.
+    if (next(info.last_offset) != settings.high_watermark) return result;
+    result.fate = BatchFate::copied;
+    result.records_kept = result.records_read;
+    out.insert(out.end(), entry.begin(), entry.end());
+    return result;
+  }
+  if (!writable) {
+    return Error{Errc::corrupt, fmt::format("the messages at offset {} do not fit into a batch", info.last_offset)};
+  }
+  options.compression.codec = record::codec_from_bits(original.codec_bits()).value_or(record::Codec::none);
+  options.timestamp_type = original.timestamp_type();
+  record::BatchBuilder builder(options);
+  TRY(record::for_each_legacy_record(
+      entry,
+      [&](const record::LegacyRecord& record) {
+        if (keeps_legacy(record)) {
+          builder.add_at(static_cast<std::int32_t>((record.offset - options.base_offset).value), record.timestamp, record.key,
+                         record.value);
+        }
+        return record::Walk::go_on;
+      },
+      settings.limits));
+  const ByteVector batch = builder.build();
+  out.insert(out.end(), batch.begin(), batch.end());
+  result.fate = BatchFate::rewritten;
+  result.info = info_of(record::BatchView(batch).header(), size_of(batch));
+  result.info.position = {static_cast<std::int64_t>(start)};
   return result;
 }
 

@@ -2,6 +2,7 @@
 //
 // A batch of which every record stays is copied as it lies. Else it is written anew: same codec, offsets, producer fields
 // and flags, the records that stay with their offsets; or, when it must survive without any, as 61 bytes of header.
+// Messages of the formats before batches become batches.
 // Rules: docs/formats/cleaner.md, "what survives" (seen on Kafka 4.4.0). One thread.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "record/batch.h"
+#include "record/legacy.h"
 #include "record/record.h"
 #include "record/record_walk.h"
 #include "storage/batch_scan.h"
@@ -72,6 +74,7 @@ class BatchFilter {
   };
   bool must_stay(const record::BatchHeader& header) const;
   Result<FilteredBatch> filter_legacy(BytesView entry, ByteVector& out);
+  bool keeps_legacy(const record::LegacyRecord& record) const;
   bool keeps(const record::RecordShape& shape, Offset offset, const KeyHash& hash, bool tombstones_stay) const;
   Kept choose(const record::BatchHeader& header, std::int64_t& without_key);
   void rewrite(const record::BatchHeader& header, std::optional<TimestampMs> horizon, ByteVector& out, FilteredBatch& result);

@@ -80,6 +80,52 @@ TEST(BatchFilter, WritesAnewWhatStays) {
   EXPECT_TRUE(record::BatchView(f.out).crc_is_valid());
 }
 
+ByteVector from_hex(std::string_view digits) {
+  ByteVector bytes;
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    bytes.push_back(static_cast<std::byte>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+// Kafka 4.4.0 wrote the wrappers, and its cleaner the batches.
+TEST(BatchFilter, OldFormatsBecomeBatches) {
+  struct {
+    const char* name;
+    ByteVector wrapper;
+    ByteVector batch;
+  } cases[] = {
+      {"magic 1, snappy, with a tombstone",
+       from_hex("000000000000000c000000838d7f4b6f01020000018bcfe56805ffffffff0000006d82534e4150505900000000010000000100000059"
+                "7000001901341952191dbd01000000018bcfe568011808026b30010f0063010c01091c000000189b1e6e71010905252c05000000026b"
+                "31ffffffff00090120020000001b736fa60015243403000000026b3200000003656662"),
+       from_hex("000000000000000b00000060ffffffff02aa11c0890042000000010000018bcfe6f2880000018bcfe56805ffffffffffffffffffff"
+                "ffffffff0000000282534e415050590000000001000000010000001b1960140085aa0c00046b3101001a0089aa0c02046b3206656662"
+                "00")},
+      {"magic 0, lz4",
+       from_hex("0000000000000015000000513577234e0003ffffffff0000004304224d1860401a340000001200010091140000001202c27a040f0091"
+                "026b330000000263660e00b000001500000011e459fadb0d009000026b30000000016500000000"),
+       from_hex("00000000000000140000004bffffffff02e1943e12000300000000ffffffffffffffffffffffffffffffffffffffffffffffffffff"
+                "ffffffff0000000104224d186040820b00008014000000046b330463660000000000")},
+  };
+  Filter f;
+  f.last("k0", 30);
+  for (const auto& c : cases) {
+    const FilteredBatch result = f.run(c.wrapper);
+    EXPECT_EQ(f.out, c.batch) << c.name;
+    EXPECT_EQ(result.fate, BatchFate::rewritten) << c.name;
+    EXPECT_EQ(result.info.magic, 2) << c.name;
+    EXPECT_EQ(result.info.base_offset, f.written().base_offset) << c.name;
+    EXPECT_EQ(result.info.last_offset, f.written().last_offset()) << c.name;
+  }
+  // Nothing stays of it; but where the log ends there must be something.
+  f.last("k3", 30);
+  EXPECT_EQ(f.run(cases[1].wrapper).fate, BatchFate::removed);
+  f.filter.settings.high_watermark = {22};
+  EXPECT_EQ(f.run(cases[1].wrapper).fate, BatchFate::copied);
+  EXPECT_EQ(f.out, cases[1].wrapper);
+}
+
 TEST(BatchFilter, DropsABatchOfWhichNothingStays) {
   Filter f;
   for (const char* key : {"a", "b", "c"}) f.last(key, 50);
