@@ -35,21 +35,30 @@ final class HistoryBatches {
     int sequence = Integer.parseInt(options.getOrDefault("seq", "-1"));
     long step = Long.parseLong(options.getOrDefault("step", "1"));
     long seed = Long.parseLong(options.getOrDefault("seed", "1"));
+    byte magic = Byte.parseByte(options.getOrDefault("magic", "2"));
     Compression codec = Compression.of(CompressionType.forName(options.getOrDefault("codec", "none"))).build();
-    MemoryRecordsBuilder builder = new MemoryRecordsBuilder(new ByteBufferOutputStream(1 << 12),
-        RecordBatch.MAGIC_VALUE_V2, codec, TimestampType.CREATE_TIME, base, RecordBatch.NO_TIMESTAMP, producer,
-        producerEpoch, sequence, options.containsKey("txn"), false, leaderEpoch, 1 << 20);
+    TimestampType type = options.containsKey("lat") ? TimestampType.LOG_APPEND_TIME : TimestampType.CREATE_TIME;
+    String[] records = options.get("records").split(",");
+    ByteBufferOutputStream out = new ByteBufferOutputStream(1 << 12);
     long offset = base;
-    for (String record : options.get("records").split(",")) {
-      String[] parts = record.split(":");
-      long time = parts[2].equals("none") ? RecordBatch.NO_TIMESTAMP : now + Long.parseLong(parts[2]);
-      byte[] key = parts[0].equals("-") ? null : parts[0].getBytes(StandardCharsets.UTF_8);
-      byte[] value = parts[1].equals("-") ? null : value(seed++, Integer.parseInt(parts[1]));
-      builder.appendWithOffset(offset, time, key, value, new Header[0]);
-      offset += step;
+    for (int times = Integer.parseInt(options.getOrDefault("times", "1")); times > 0; --times) {
+      ByteBufferOutputStream one = new ByteBufferOutputStream(1 << 12);
+      MemoryRecordsBuilder builder = new MemoryRecordsBuilder(one, magic, codec, type, offset,
+          type == TimestampType.CREATE_TIME ? RecordBatch.NO_TIMESTAMP : now, producer, producerEpoch, sequence,
+          options.containsKey("txn"), false, leaderEpoch, 1 << 20);
+      for (String record : records) {
+        String[] parts = record.split(":");
+        long time = parts[2].equals("none") ? RecordBatch.NO_TIMESTAMP : now + Long.parseLong(parts[2]);
+        byte[] key = parts[0].equals("-") ? null : parts[0].getBytes(StandardCharsets.UTF_8);
+        byte[] value = parts[1].equals("-") ? null : value(seed++, Integer.parseInt(parts[1]));
+        builder.appendWithOffset(offset, time, key, value, new Header[0]);
+        offset += step;
+      }
+      out.write(builder.build().buffer());
+      if (sequence >= 0) sequence += records.length;
     }
-    MemoryRecords records = builder.build();
-    return records.buffer();
+    out.buffer().flip();
+    return out.buffer();
   }
 
   static ByteBuffer marker(Map<String, String> options, long base, int leaderEpoch, long now) {

@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "io/file_system.h"
+#include "record/legacy.h"
 #include "record/validation.h"
 #include "record/walk.h"
 #include "storage/log_manager.h"
@@ -115,6 +116,9 @@ void apply_setting(LogConfig& config, const std::string& key, const std::string&
   else if (key == "message.timestamp.type") {
     config.message_timestamp_type =
         value == "LogAppendTime" ? record::TimestampType::log_append_time : record::TimestampType::create_time;
+  } else if (key == "compression.type") {
+    config.compression.reset();
+    if (value != "producer") config.compression = record::CompressionSettings{*record::codec_from_name(value), std::nullopt};
   } else if (key == "cleanup.policy") {
     config.cleanup_delete = value.find("delete") != std::string::npos;
     config.cleanup_compact = value.find("compact") != std::string::npos;
@@ -151,6 +155,7 @@ class Driver {
       if (words.empty() || words[0].starts_with("#") || (words.size() == 3 && words[1] == "=")) continue;
       const std::string answer = run(i + 1, words);
       if (executor_) executor_->run_ready();
+      if (log_) leave_gap();
       std::cout << i + 1 << " " << answer << "\n";
     }
     if (manager_) die();
@@ -296,10 +301,18 @@ class Driver {
     if (from >= end) return end;
     const Result<ReadResult> found = log_->read({from, ByteCount{1}, true, ReadLimit::log_end});
     if (!found || found->range.size == ByteCount{0}) return end;
-    ByteVector prefix(record::kMagicPrefix);
-    if (found->range.source->read_at(found->range.position, prefix).value() != prefix.size()) return end;
-    return record::read_prefix(prefix).value().offset;
+    ByteVector bytes(static_cast<std::size_t>(found->range.size.value));
+    if (found->range.source->read_at(found->range.position, bytes).value() != bytes.size()) return end;
+    return base_of(bytes);
   }
+
+  static Offset base_of(BytesView entry) {
+    const record::EntryPrefix prefix = record::read_prefix(entry).value();
+    return prefix.magic < 2 ? record::legacy_base_offset(entry).value() : prefix.offset;
+  }
+
+  // Kafka moves a high watermark that lies in a gap of the offsets to the next batch, once it has looked it up.
+  void leave_gap() { log_->set_high_watermark(start_of_batch(log_->high_watermark())); }
 
   // As HistoryDriver.java tells them.
   Offset high_watermark() const { return start_of_batch(log_->high_watermark()); }
@@ -309,7 +322,6 @@ class Driver {
 
   std::string append_as_leader(std::size_t number, const Words& words) {
     const Settings options = settings_of(words, 1);
-    if (options.contains("tv") && options.at("tv") == "2") return "unsupported";
     const LeaderEpoch epoch{options.contains("epoch") ? std::stoi(options.at("epoch")) : 0};
     ByteVector bytes = batches_.at(number);
     MutableBytesView batch(bytes);
@@ -323,12 +335,22 @@ class Driver {
       rules.timestamp_before_max = config_.message_timestamp_before_max_ms;
       rules.timestamp_after_max = config_.message_timestamp_after_max_ms;
       rules.max_message_bytes = config_.max_message_bytes;
+      rules.target_compression = config_.compression;
       rules.now = clock_.now();
       validated = record::validate_produce(batch, rules);
       if (validated.fault != record::ProduceFault::none) return std::string("refused ") + name_of(validated.fault);
       batch = validated.batch;
     }
-    return told(log_->append_as_leader(batch, epoch, marker ? AppendOrigin::coordinator : AppendOrigin::client));
+    TransactionRules transactions;
+    transactions.marker_bumps_epoch = options.contains("tv") && options.at("tv") == "2";
+    return told(log_->append_as_leader(batch, epoch, marker ? AppendOrigin::coordinator : AppendOrigin::client, transactions));
+  }
+
+  std::string append_as_follower(BytesView batches) {
+    AppendResult result = log_->append_as_follower(batches);
+    // Of a wrapper the log knows its last offset only.
+    if (result.fault == AppendFault::none) result.base_offset = base_of(batches);
+    return told(result);
   }
 
   static std::string told(const AppendResult& result) {
@@ -352,13 +374,19 @@ class Driver {
     if (!bytes.empty() && result->range.source->read_at(result->range.position, bytes).value() != bytes.size()) {
       return "short read";
     }
-    for (BytesView rest = bytes; !rest.empty();) {
-      if (rest.size() < record::kHeaderSize) break;  // torn, and shown by neither side
-      const record::BatchHeader header = record::BatchView(rest).header();
-      if (header.total_size() > ByteCount{static_cast<std::int64_t>(rest.size())}) break;
-      text += fmt::format(" {}-{}@{}:{}:{:x}", header.base_offset, header.last_offset(), header.partition_leader_epoch,
-                          header.total_size().value, header.crc);
-      rest = rest.subspan(static_cast<std::size_t>(header.total_size().value));
+    for (BytesView rest = bytes; rest.size() >= record::kMagicPrefix;) {
+      const record::EntryPrefix prefix = record::read_prefix(rest).value();
+      const auto size = static_cast<std::size_t>(prefix.total_size().value);
+      if (size > rest.size()) break;  // torn, and shown by neither side
+      if (prefix.magic < 2) {
+        text += fmt::format(" {}-{}@-1:{}:{:x}", base_of(rest.first(size)), prefix.offset, size,
+                            record::parse_legacy_header(rest).value().crc);
+      } else {
+        const record::BatchHeader header = record::BatchView(rest).header();
+        text += fmt::format(" {}-{}@{}:{}:{:x}", header.base_offset, header.last_offset(), header.partition_leader_epoch, size,
+                            header.crc);
+      }
+      rest = rest.subspan(size);
     }
     if (result->first_entry_incomplete) text += " incomplete";
     if (what.limit == ReadLimit::last_stable) {
@@ -430,7 +458,7 @@ class Driver {
     if (!manager_) return "closed";
     if ((what == "append" || what == "marker" || what == "follow") && !batches_.contains(number)) return "no batch";
     if (what == "append" || what == "marker") return append_as_leader(number, words);
-    if (what == "follow") return told(log_->append_as_follower(batches_.at(number)));
+    if (what == "follow") return append_as_follower(batches_.at(number));
     if (what == "epoch") return told(log_->begin_leader_epoch(LeaderEpoch{std::stoi(words[1])}));
     if (what == "hw") {
       log_->set_high_watermark(start_of_batch(offset(words[1])));
@@ -440,6 +468,7 @@ class Driver {
       manager_->check_retention();
       return "ok";
     }
+    if (what == "roll") return told(log_->roll());
     if (what == "delete-records") return told(log_->advance_log_start(offset(words[1])));
     if (what == "truncate" || what == "truncate-fully") {
       const Result<void> done = what == "truncate"
