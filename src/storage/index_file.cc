@@ -189,6 +189,20 @@ void IndexFile::moved_to(io::Path path) {
   path_ = std::move(path);
 }
 
+Result<void> IndexFile::replaced() {
+  ReadersGate::Closure alone(gate_);
+  const io::FileStatus status = TRY(fs_->status(path_));
+  unmap_locked();
+  file_.reset();
+  length_ = status.size;
+  reserved_ = {};
+  ready_for_appends_ = false;
+  changed_ = false;
+  count_ = length_.value / entry_size();
+  max_entries_ = count_.load();
+  return {};
+}
+
 Result<void> IndexFile::remove() {
   ReadersGate::Closure alone(gate_);
   Result<void> removed = fs_->remove_file(path_);

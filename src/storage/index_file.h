@@ -73,6 +73,9 @@ class IndexFile {
   Result<void> rename_to(io::Path path);
   // The file was moved by somebody else: its directory was renamed.
   void moved_to(io::Path path);
+  // The file was replaced by another one under its name. What is read from now on is that one's; before an append:
+  // resize_to_capacity(). Errors: io.
+  Result<void> replaced();
   // Removes the file; absent is fine. Lookups go on as long as it is mapped, else find nothing.
   Result<void> remove();
   // Waits until entries and length are on the disk; nothing to do when nothing changed. Errors: io.

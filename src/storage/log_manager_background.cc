@@ -77,6 +77,15 @@ void LogManager::Impl::watch(const std::shared_ptr<PartitionLog>& log) {
     if (!alive || ended.load()) return;
     if (const std::optional<std::size_t> index = directory_index(alive->directory())) set_offline(*index, why);
   });
+  log->on_index_damage([this, weak] {
+    run_later(DurationMs{0}, [this, weak] {
+      const std::shared_ptr<PartitionLog> alive = weak.lock();
+      if (!alive) return;
+      const Result<void> repaired = alive->repair_indexes();
+      if (repaired || repaired.error().code == Errc::closed) return;
+      env.logger->warn("{}: an index cannot be made anew: {}", alive->directory(), repaired.error().message());
+    });
+  });
   remove_retired_later(log);
 }
 

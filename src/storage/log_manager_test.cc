@@ -222,9 +222,11 @@ TEST(LogManager, TheSamePartitionInTwoDirectoriesIsRefused) {
   EXPECT_EQ(loaded.error().what, "a-0 is found in both /d1 and /d2");
 }
 
-TEST(LogManager, ABadFileNameStopsTheLoadAndTheCleanMark) {
+TEST(LogManager, AnImpossibleFileStopsTheLoadAndTheCleanMark) {
   World world;
-  put(*world.fs, "/d1/a-0/nonsense.log", "");
+  put(*world.fs, "/d1/a-0/00000000000000000000.log", "");
+  auto file = world.fs->open("/d1/a-0/00000000000000000000.log", io::OpenMode::read_write).value();
+  file->truncate(ByteCount{2 * GiB}).value();  // longer than any segment
   auto manager = LogManager::open(world.environment(), options_for()).value();
   const auto loaded = manager->load(plain_callbacks());
   ASSERT_FALSE(loaded);

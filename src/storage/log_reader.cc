@@ -41,13 +41,19 @@ Result<std::vector<AbortedTransaction>> PartitionLog::Impl::aborted_in(const Seg
                                                                        Offset from, FilePosition range_end,
                                                                        const LogEnd& log_end) const {
   std::vector<AbortedTransaction> aborted;
-  if (std::ranges::none_of(list.begin() + static_cast<std::ptrdiff_t>(index), list.end(),
-                           [](const auto& segment) { return segment->has_txn_index(); })) {
+  if (std::ranges::none_of(list.begin() + static_cast<std::ptrdiff_t>(index), list.end(), [](const auto& segment) {
+        return segment->has_txn_index() || !segment->txn_index_is_trusted();
+      })) {
     return aborted;
   }
   const Offset behind_segment = index + 1 < list.size() ? list[index + 1]->base_offset() : log_end.offset;
   const Offset upper = list[index]->indexed_offset_at_or_after(range_end).value_or(behind_segment);
   for (std::size_t i = index; i < list.size(); ++i) {
+    if (!list[i]->txn_index_is_trusted()) {
+      // No marker behind a segment at whose end nothing below `upper` is open has anything to do with these records.
+      if (i > index && list[i - 1]->first_open_at_end() >= upper) break;
+      TRY(trust_txn_index(list, i));
+    }
     for (const AbortedEntry& entry : TRY(list[i]->aborted_entries())) {
       if (entry.last_offset >= from && entry.first_offset < upper) aborted.push_back({entry.producer_id, entry.first_offset});
       if (entry.last_stable_offset >= upper) {
@@ -123,6 +129,7 @@ Result<ReadResult> PartitionLog::Impl::read_once(const ReadOptions& wanted,
   if (wanted.limit == ReadLimit::last_stable) {
     result.aborted = TRY(aborted_in(*list, index, wanted.from, range_end, log_end));
   }
+  if (segment.index_is_suspect()) ask_for_repair();
   return result;
 }
 

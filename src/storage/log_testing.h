@@ -171,8 +171,15 @@ inline void put(io::FileSystem& fs, const io::Path& path, std::string_view conte
 // All files below a directory with their contents.
 inline std::vector<std::pair<std::string, std::string>> files_in(io::FileSystem& fs, const io::Path& directory = kDirectory) {
   std::vector<std::pair<std::string, std::string>> files;
-  for (const std::string& name : names_in(fs, directory)) {
-    files.emplace_back(name, content_of(fs, io::join(directory, name)));
+  auto entries = fs.list(directory);
+  EXPECT_TRUE(entries.has_value());
+  for (const io::DirectoryEntry& entry : *entries) {
+    const io::Path path = io::join(directory, entry.name);
+    if (entry.kind == io::DirectoryEntry::Kind::directory) {
+      for (auto& [name, content] : files_in(fs, path)) files.emplace_back(io::join(entry.name, name), std::move(content));
+    } else {
+      files.emplace_back(entry.name, content_of(fs, path));
+    }
   }
   return files;
 }

@@ -71,6 +71,7 @@ class OffsetIndex {
   void moved_to(const io::Path& path) { file_->moved_to(path); }  // by a rename of the directory
   Result<void> remove() { return file_->remove(); }               // absent is fine
   Result<void> map() const { return file_->map(); }  // what the first lookup does, with its error
+  Result<void> replaced() { return file_->replaced(); }           // by another file under its name
   ByteCount size_on_disk() const { return file_->size_on_disk(); }
   io::Path path() const { return file_->path(); }
 

@@ -361,6 +361,11 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
     }
     infos = several;
   }
+  // A marker may add to the transaction index: not to one that lacks what came before.
+  const auto is_marker = [](const BatchToAppend& batch) { return batch.info.magic == 2 && batch.header.is_control(); };
+  if (!active().txn_index_is_trusted() && std::ranges::any_of(batches, is_marker)) {
+    if (Result<void> trusted = trust_active_txn_index(); !trusted) return failed_with(trusted.error());
+  }
   if (Result<void> written = active().append(bytes, infos); !written) return failed_with(written.error());
   result.base_offset = batches.front().info.base_offset;
   result.last_offset = batches.back().info.last_offset;

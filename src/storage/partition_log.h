@@ -25,6 +25,7 @@
 #include "storage/leader_epoch_cache.h"
 #include "storage/log_config.h"
 #include "storage/producer_state.h"
+#include "storage/recovery_verdict.h"
 #include "storage/retention.h"
 
 namespace cordwood::storage {
@@ -71,6 +72,7 @@ struct RecoveryReport {
   std::string cut_reason;
   std::vector<std::string> removed_files;  // later segments, strays
   std::vector<std::string> rebuilt_files;
+  std::vector<RecoveryVerdict> verdicts;  // what was wrong, in the order in which it was found
 };
 
 enum class AppendFault {
@@ -144,8 +146,8 @@ struct RetiredFiles {
 
 class PartitionLog {
  public:
-  // Opens the directory (made when absent), recovers when needed. Errors: io; corrupt only where Kafka would refuse to
-  // start as well (a file name that is no number).
+  // Opens the directory (made when absent), recovers when needed. Errors: io; no_space when records that recovery must cut
+  // off cannot be kept; corrupt for a .log file longer than 2^31-1 bytes.
   static Result<std::shared_ptr<PartitionLog>> open(LogEnvironment environment, io::Path directory, TopicPartition partition,
                                                     OpenOptions options, RecoveryReport* report = nullptr);
   virtual ~PartitionLog();
@@ -229,6 +231,11 @@ class PartitionLog {
   void on_roll(std::function<void(Offset new_base)> callback);
   // Called once a write or an fsync has failed, outside of all locks: LogManager takes the directory offline.
   void on_failure(std::function<void(const Error& why)> callback);
+  // Called once when a look-up met an index that does not fit its batches: LogManager calls repair_indexes() in the background.
+  // Look-ups are right meanwhile, and slower.
+  void on_index_damage(std::function<void()> callback);
+  // Makes the indexes of every such segment anew. Errors: io, no_space: nothing has changed for that one.
+  Result<void> repair_indexes();
   // Called when files were renamed to *.deleted: LogManager calls remove_retired_files() when `delay` is over.
   void on_retired(std::function<void(DurationMs delay)> callback);
   // Deletes the retired files whose file.delete.delay.ms is over; one that is gone already is fine. Errors: io.
@@ -240,6 +247,9 @@ class PartitionLog {
   // a segment only where the settings ask for it.
   Result<CleanableFacts> cleanable_facts(std::optional<Offset> checkpoint) const;
   CleaningView view_for_cleaning() const;
+  // Compares the transaction indexes below `end` with the batches where that was not done yet: what a lost one does not tell
+  // as aborted would outlive what it must not replace. Errors: io, no_space.
+  Result<void> trust_txn_indexes(const CleaningView& view, Offset end) const;
   // Puts `fresh`, complete and synced under .cleaned names, in the place of the neighbours `old`, which are retired. The
   // append lock is held for the swap of the list only, never over a call to the disk. A crash at any instant leaves one
   // or the other. Errors: closed when the log was closed, renamed or truncated since the view was taken, with nothing

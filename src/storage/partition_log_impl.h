@@ -1,6 +1,6 @@
 // storage/partition_log_impl.h — the insides of PartitionLog, shared by its parts: append and life (partition_log.cc),
 // reading (log_reader.cc), times (time_lookup.cc), flush and truncation (log_durability.cc), retention
-// (partition_log_retention.cc), removal (segment_removal.cc).
+// (partition_log_retention.cc), removal (segment_removal.cc), repair (index_repair.cc).
 // Nobody else includes it.
 //
 // What readers see is three things, stored in this order when all change: the list of segments, the end (offset, segment,
@@ -110,6 +110,16 @@ struct PartitionLog::Impl {
   // The producer snapshots at the bases of `gone`, which the log forgets: to be handed to retire().
   std::vector<Offset> forget_snapshots(const SegmentList& gone) REQUIRES(mu);
 
+  // --- indexes that do not fit (index_repair.cc) ---
+  // Has repair_indexes() called soon, once.
+  void ask_for_repair() const EXCLUDES(mu);
+  // Compares the transaction index of list[index] with the batches, and makes it anew where it says less or something else.
+  // Nothing to do for one that is trusted.
+  Result<void> trust_txn_index(const SegmentList& list, std::size_t index) const EXCLUDES(flush_mu, mu);
+  // The same for the active segment, before something is added to it.
+  Result<void> trust_active_txn_index() const REQUIRES(mu);
+  Result<void> compare_txn_index(const SegmentList& list, std::size_t index, bool has_markers, Offset open_at_end) const;
+
   // --- replacement by the cleaner (log_replacement.cc) ---
   Result<std::vector<Offset>> swap_list(const CleaningView& view, const SegmentList& old, const SegmentList& fresh)
       REQUIRES(flush_mu) EXCLUDES(mu);
@@ -120,7 +130,7 @@ struct PartitionLog::Impl {
   RecoveryReport report;
 
   // Lock order: flush_mu, then mu. fsync happens under flush_mu alone.
-  Mutex flush_mu;
+  mutable Mutex flush_mu;
   mutable Mutex mu;
   std::deque<io::Path> directories GUARDED_BY(mu);  // all names so far, so that a reference stays good
   std::atomic<const io::Path*> directory{nullptr};
@@ -133,6 +143,8 @@ struct PartitionLog::Impl {
   std::vector<Offset> unsynced_snapshots GUARDED_BY(mu);  // written by rolls
   std::function<void(Offset)> roll_callback GUARDED_BY(mu);
   std::function<void(const Error&)> failure_callback GUARDED_BY(mu);
+  std::function<void()> repair_callback GUARDED_BY(mu);
+  mutable std::atomic<bool> repair_asked{false};
   bool directory_is_new GUARDED_BY(mu) = false;  // its name is not durable yet
   // After an unclean stop segments below the recovery point may lack a durable name: it covers deleted records
   // without a flush.

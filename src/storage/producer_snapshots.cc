@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "storage/damaged_files.h"
 #include "storage/directory_files.h"
 #include "storage/segment_file_name.h"
 
@@ -77,8 +78,12 @@ Result<void> ProducerSnapshots::load_newest(ProducerState& state, Offset log_sta
     if (code != Errc::corrupt && code != Errc::unsupported && code != Errc::limit && code != Errc::not_found) {
       return entries.error();
     }
-    logger_.warn("producer snapshot {} is not used and removed: {}", path_of(offset), entries.error().message());
-    TRY(remove(offset));
+    RecoveryVerdict verdict{.file = segment_file_name(offset, kSnapshotSuffix), .finding = RecoveryFinding::unreadable,
+                            .action = RecoveryAction::rebuilt, .why = entries.error().message()};
+    verdict.kept_as = TRY(keep_aside(fs_, directory_, verdict.file));
+    std::erase(offsets_, offset);
+    logger_.warn("{}: {}", directory_, describe(verdict));
+    verdicts_.push_back(std::move(verdict));
   }
   state.set_map_end_offset(log_start);
   last_taken_ = log_start;
@@ -125,7 +130,7 @@ namespace {
 
 // Feeds the batches of one segment from `from` on, up to but without the one that reaches `end`.
 Result<void> replay_segment(ProducerState& state, const Segment& segment, Offset from, std::optional<Offset> end) {
-  const FilePosition file_end{segment.size().value};
+  const FilePosition file_end = segment.valid_end();
   const std::optional<BatchInfo> first = TRY(segment.find_batch(from, file_end));
   if (!first) return {};
   FilePosition stop = file_end;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -16,6 +17,7 @@
 #include "io/file_system.h"
 #include "record/control_record.h"
 #include "storage/producer_state.h"
+#include "storage/recovery_verdict.h"
 #include "storage/segment.h"
 
 namespace cordwood::storage {
@@ -40,7 +42,7 @@ class ProducerSnapshots {
   void start_over() { last_taken_ = Offset{0}; }
 
   // Snapshots outside of (log_start, log_end] go. Then, unless the state already ends at log_end, it is read anew from
-  // the newest valid snapshot; a damaged one is removed and the one before it taken. Producers that expired by `now`
+  // the newest valid snapshot; a damaged one is put aside and the one before it taken. Producers that expired by `now`
   // are dropped.
   Result<void> truncate_and_reload(ProducerState& state, Offset log_start, Offset log_end, TimestampMs now);
   // No producers, no snapshots, map end at `offset`.
@@ -48,6 +50,8 @@ class ProducerSnapshots {
   Result<void> remove(Offset offset);
   // Forgets those of the offsets that are there and answers them: their files are the caller's to rename.
   std::vector<Offset> forget(const std::vector<Offset>& gone);
+  // On the damaged ones that were met since the last call.
+  std::vector<RecoveryVerdict> take_verdicts() { return std::exchange(verdicts_, {}); }
 
  private:
   Result<void> load_newest(ProducerState& state, Offset log_start, TimestampMs now);
@@ -57,6 +61,7 @@ class ProducerSnapshots {
   io::Path directory_;
   std::vector<Offset> offsets_;
   Offset last_taken_{0};
+  std::vector<RecoveryVerdict> verdicts_;
 };
 
 // What a batch with a producer id does to the state: the one way for append, replay and recovery. `batch` must hold the

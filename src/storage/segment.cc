@@ -76,11 +76,7 @@ Result<std::shared_ptr<Segment>> Segment::open(io::FileSystem& fs, const io::Pat
   segment->size_.store(size.value, std::memory_order_release);
   segment->has_offset_index_.store(companions.offset_index, std::memory_order_release);
   segment->has_txn_index_.store(companions.txn_index, std::memory_order_release);
-  if (!companions.time_index) {
-    // A lost time index comes back empty.
-    segment->max_timestamp_.store({kNoTimestamp, base_offset});
-    segment->max_timestamp_known_.store(true, std::memory_order_release);
-  }
+  segment->txn_trusted_.store(size == ByteCount{0}, std::memory_order_release);
   return segment;
 }
 
@@ -187,6 +183,27 @@ IndexEntry Segment::offset_floor(Offset target) const {
   return {base_offset_, kStart};
 }
 
+Result<FilePosition> Segment::start_for(const io::File& log, Offset target, FilePosition end) const {
+  const IndexEntry entry = offset_floor(target);
+  if (entry.position == kStart) return kStart;
+  if (entry.position < end) {
+    BatchScan scan(log, entry.position, end);
+    const Result<std::optional<BatchInfo>> batch = scan.next();
+    if (batch && *batch && fits(entry, **batch, base_offset_)) return entry.position;
+    suspect_index();
+  } else if (entry.position >= FilePosition{size().value}) {
+    suspect_index();
+  }
+  return kStart;
+}
+
+// Of an index that lost entries, or all of them, no single one is wrong.
+void Segment::suspect_when_far(FilePosition start, const std::optional<BatchInfo>& found) const {
+  constexpr std::int64_t kFar = 1 * MiB;
+  if (!found || index_rebuilt_.load(std::memory_order_relaxed)) return;
+  if ((found->position - start).value > kFar + 16 * settings_.index_interval_bytes.value) suspect_index();
+}
+
 Result<std::optional<BatchInfo>> Segment::find_batch(Offset target, FilePosition end) const {
   const std::shared_ptr<io::File> log = TRY(file());
   // Where one window holds the whole search the index would cost more than it saves.
@@ -196,15 +213,20 @@ Result<std::optional<BatchInfo>> Segment::find_batch(Offset target, FilePosition
     if (entry.position > kStart && entry.position < end) {
       BatchScan scan(*log, entry.position, end);
       Result<std::optional<BatchInfo>> first = scan.next();
-      // A right entry points at a batch that ends at or, in files of Kafka before 4.0, before the entry's offset.
-      if (first && *first && (*first)->last_offset <= entry.offset) {
+      if (first && *first && fits(entry, **first, base_offset_)) {
         std::optional<BatchInfo> batch = *first;
         while (batch && batch->last_offset < target) batch = TRY(scan.next());
+        suspect_when_far(entry.position, batch);
         return batch;
       }
+      suspect_index();
+    } else if (entry.position >= FilePosition{size().value}) {
+      suspect_index();
     }
   }
-  return first_batch_reaching(*log, target, kStart, end);
+  std::optional<BatchInfo> batch = TRY(first_batch_reaching(*log, target, kStart, end));
+  suspect_when_far(kStart, batch);
+  return batch;
 }
 
 Result<FilePosition> Segment::last_boundary(FilePosition from, FilePosition limit) const {
@@ -229,7 +251,11 @@ Result<FilePosition> Segment::last_boundary(FilePosition from, FilePosition limi
       if (entry && entry->position > from) {
         BatchScan check(*log, entry->position, FilePosition{size().value});
         Result<std::optional<BatchInfo>> batch = check.next();
-        if (batch && *batch && (*batch)->last_offset <= entry->offset) start = entry->position;
+        if (batch && *batch && fits(*entry, **batch, base_offset_)) {
+          start = entry->position;
+        } else {
+          suspect_index();
+        }
       }
     }
   }
@@ -244,16 +270,25 @@ std::optional<Offset> Segment::indexed_offset_at_or_after(FilePosition position)
   Result<OffsetIndex*> index = offset_index(OffsetIndex::Growth::as_it_is);
   if (!index) return std::nullopt;
   const std::optional<IndexEntry> entry = (*index)->first_at_or_after(position);
-  if (!entry) return std::nullopt;
-  return entry->offset;
+  if (!entry || entry->position < position) return std::nullopt;
+  // Too low an answer would hide aborted transactions.
+  const Result<std::shared_ptr<io::File>> log = file();
+  if (!log) return std::nullopt;
+  BatchScan scan(**log, entry->position, FilePosition{size().value});
+  const Result<std::optional<BatchInfo>> batch = scan.next();
+  if (batch && *batch && fits(*entry, **batch, base_offset_)) return entry->offset;
+  suspect_index();
+  return std::nullopt;
 }
 
 Result<MaxTimestamp> Segment::max_timestamp() const {
   if (!max_timestamp_known_.load(std::memory_order_acquire)) {
-    TimeIndex* index = TRY(time_index(OffsetIndex::Growth::as_it_is));
+    const CheckedMaxTimestamp checked = TRY(check_max_timestamp(
+        fs_, {path_of(kLogSuffix), path_of(kOffsetIndexSuffix), path_of(kTimeIndexSuffix)}, base_offset_, valid_end()));
+    if (!checked.index_fits) suspect_index();
     MutexLock lock(mu_);
     if (!max_timestamp_known_.load(std::memory_order_relaxed)) {
-      max_timestamp_.store(index->last_or_none());
+      max_timestamp_.store(checked.max);
       max_timestamp_known_.store(true, std::memory_order_release);
     }
   }
@@ -292,15 +327,17 @@ Result<Segment::IndexSizes> Segment::index_sizes() const {
 Result<FilePosition> Segment::search_start(TimestampMs target, Offset from) const {
   if (empty()) return kStart;
   TimeIndex* times = TRY(time_index(OffsetIndex::Growth::as_it_is));
-  const Offset first = std::max(times->lookup(target).offset, from);
-  const IndexEntry entry = offset_floor(first);
-  const FilePosition end{size().value};
-  if (entry.position == kStart || entry.position >= end) return kStart;
+  const TimeEntry entry = times->lookup(target);
+  const FilePosition end = valid_end();
   const std::shared_ptr<io::File> log = TRY(file());
-  BatchScan check(*log, entry.position, end);
-  Result<std::optional<BatchInfo>> batch = check.next();
-  if (!batch || !*batch || (*batch)->last_offset > entry.offset) return kStart;
-  return entry.position;
+  if (entry.timestamp >= TimestampMs{0} && entry.offset >= from) {
+    const FilePosition start = TRY(start_for(*log, entry.offset, end));
+    const Result<std::optional<BatchInfo>> batch = first_batch_reaching(*log, entry.offset, start, end);
+    if (!batch && batch.error().code != Errc::corrupt) return batch.error();
+    if (batch && *batch && fits(entry, **batch)) return start;
+    suspect_index();
+  }
+  return start_for(*log, from, end);
 }
 
 Result<std::vector<AbortedEntry>> Segment::aborted_entries() const {
@@ -309,7 +346,7 @@ Result<std::vector<AbortedEntry>> Segment::aborted_entries() const {
 }
 
 Result<Segment::End> Segment::find_end() const {
-  End end{base_offset_, kStart, {}};
+  End end{base_offset_, kStart, {}, {}};
   const FilePosition file_end{size().value};
   if (file_end == kStart) return end;
   const std::shared_ptr<io::File> log = TRY(file());
@@ -319,9 +356,13 @@ Result<Segment::End> Segment::find_end() const {
     if (entry.position > kStart && entry.position < file_end) {
       BatchScan check(*log, entry.position, file_end);
       Result<std::optional<BatchInfo>> batch = check.next();
-      if (batch && *batch && (*batch)->last_offset <= entry.offset && (*batch)->base_offset >= base_offset_) {
+      if (batch && *batch && fits(entry, **batch, base_offset_)) {
         from = entry.position;
+      } else {
+        suspect_index();
       }
+    } else if (entry.position >= file_end) {
+      suspect_index();
     }
   }
   BatchScan scan(*log, from, file_end);
@@ -334,6 +375,7 @@ Result<Segment::End> Segment::find_end() const {
     }
     if (!*batch) break;
     end.next_offset = next((*batch)->last_offset);
+    end.last = *batch;
   }
   end.valid_end = scan.position();
   return end;
@@ -346,6 +388,7 @@ Result<void> Segment::prepare_for_append() {
   if (settings_.index_bytes < ByteCount{TimeIndex::kEntrySize}) {
     return Error{Errc::invalid, fmt::format("segment.index.bytes {} leaves no room for an index entry", settings_.index_bytes)};
   }
+  TRY(max_timestamp());  // by the last entry, which the room for new ones would hide
   OffsetIndex* offsets = TRY(offset_index(OffsetIndex::Growth::full));
   TimeIndex* times = TRY(time_index(OffsetIndex::Growth::full));
   // Grows what a reader had opened as it was; costs nothing where it is at full length.
@@ -353,7 +396,6 @@ Result<void> Segment::prepare_for_append() {
   TRY(times->resize_to_capacity());
   index_dirty_.store(true, std::memory_order_release);
   has_offset_index_.store(true, std::memory_order_release);
-  TRY(max_timestamp());
   prepared_ = true;
   return {};
 }
@@ -491,45 +533,6 @@ Result<ByteCount> Segment::truncate_to(Offset target, TimestampMs now) {
   bytes_since_index_entry_ = 0;
   if (max_timestamp_.load().timestamp >= TimestampMs{0}) max_timestamp_.store(TRY(recompute_max_timestamp()));
   return old_size - new_size;
-}
-
-Result<void> Segment::begin_rebuild() {
-  TRY(prepare_for_append());
-  TRY(offset_index_->reset());
-  TRY(time_index_->reset());
-  index_dirty_.store(true, std::memory_order_release);
-  if (has_txn_index()) {
-    TxnIndex* aborted = TRY(txn_index());
-    TRY(aborted->reset());
-    txn_dirty_.store(true, std::memory_order_release);
-  }
-  max_timestamp_.store({kNoTimestamp, base_offset_});
-  first_batch_timestamp_.store(kNotRead, std::memory_order_relaxed);
-  rolling_timestamp_.reset();
-  last_indexed_position_ = 0;
-  torn_at_.store(INT64_MAX, std::memory_order_release);
-  return {};
-}
-
-Result<void> Segment::rebuild_with(const BatchInfo& batch) {
-  if (batch.max_timestamp > max_timestamp_.load().timestamp) max_timestamp_.store({batch.max_timestamp, batch.last_offset});
-  if (batch.position.value - last_indexed_position_ > settings_.index_interval_bytes.value) {
-    TRY(index_batch(batch));
-    last_indexed_position_ = batch.position.value;
-  }
-  return {};
-}
-
-Result<void> Segment::end_rebuild(FilePosition valid_end) {
-  if (valid_end < FilePosition{size().value}) {
-    const std::shared_ptr<io::File> log = TRY(file());
-    data_dirty_.store(true, std::memory_order_relaxed);
-    TRY(log->truncate(valid_end - kStart));
-    size_.store(valid_end.value, std::memory_order_release);
-  }
-  TRY(become_inactive());
-  bytes_since_index_entry_ = 0;
-  return {};
 }
 
 Result<void> Segment::sync() {

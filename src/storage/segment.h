@@ -22,6 +22,7 @@
 #include "base/types.h"
 #include "io/file_system.h"
 #include "storage/batch_scan.h"
+#include "storage/index_check.h"
 #include "storage/log_config.h"
 #include "storage/offset_index.h"
 #include "storage/published.h"
@@ -106,11 +107,24 @@ class Segment {
   // Where a search for records at or after `target` (and `from`) may start: nothing before can match.
   Result<FilePosition> search_start(TimestampMs target, Offset from) const;
   Result<std::vector<AbortedEntry>> aborted_entries() const;
+  // Whether a search met an entry of an index that does not fit the batches, or far too few of them. What it answered is
+  // right all the same; rebuild_indexes() makes the next ones fast again.
+  bool index_is_suspect() const { return index_suspect_.load(std::memory_order_relaxed); }
+  // Whether the transaction index is known to be complete: it was made in this life, or compared with the batches.
+  bool txn_index_is_trusted() const { return txn_trusted_.load(std::memory_order_acquire); }
+  // The first offset of the earliest transaction that is open at the end of the segment, the largest offset for none; the
+  // smallest when that is not known.
+  Offset first_open_at_end() const { return {first_open_at_end_.load(std::memory_order_relaxed)}; }
+  void trust_txn_index(Offset first_open_at_end) {
+    first_open_at_end_.store(first_open_at_end.value, std::memory_order_relaxed);
+    txn_trusted_.store(true, std::memory_order_release);
+  }
 
   struct End {
     Offset next_offset;       // base_offset when there is no batch
     FilePosition valid_end;   // behind the last whole batch; below size() when the tail is torn
     std::string fault;        // why the walk ended before the end of the file, empty for an incomplete batch
+    std::optional<BatchInfo> last;
   };
   // Walks from the last indexed batch to the end. Read side, but made for loading.
   Result<End> find_end() const;
@@ -134,6 +148,12 @@ class Segment {
   Result<void> rebuild_with(const BatchInfo& batch);
   Result<void> end_rebuild(FilePosition valid_end);
 
+  // Makes both index files anew from the headers of the batches, while readers go on; the first bad ones are kept below
+  // damaged/. `is_active`: the files get room for appends. Errors: io, no_space: the old ones stay.
+  Result<void> rebuild_indexes(bool is_active);
+  // The transaction index with exactly these entries. Durable when it returns. Errors: io, no_space: the old one stays.
+  Result<void> replace_aborted(std::span<const AbortedEntry> entries);
+
   // Waits until the batches and index entries made since the last call are on the disk; nothing to do otherwise. May run
   // beside the writer.
   Result<void> sync();
@@ -149,6 +169,10 @@ class Segment {
   Result<TimeIndex*> time_index(OffsetIndex::Growth growth) const;
   Result<TxnIndex*> txn_index() const;
   IndexEntry offset_floor(Offset target) const;
+  // Where a search for `target` in [0, end) may start, by the index when it fits.
+  Result<FilePosition> start_for(const io::File& log, Offset target, FilePosition end) const;
+  void suspect_index() const { index_suspect_.store(true, std::memory_order_relaxed); }
+  void suspect_when_far(FilePosition start, const std::optional<BatchInfo>& found) const;
   Result<void> index_batch(const BatchInfo& batch);
   Result<void> offer_time_entry(TimeIndex::Slot slot);
   Result<MaxTimestamp> recompute_max_timestamp() const;
@@ -180,6 +204,11 @@ class Segment {
   mutable std::atomic<bool> max_timestamp_known_{false};
   static constexpr std::int64_t kNotRead = INT64_MIN;
   mutable std::atomic<std::int64_t> first_batch_timestamp_{kNotRead};
+
+  mutable std::atomic<bool> index_suspect_{false};
+  mutable std::atomic<bool> index_rebuilt_{false};  // in this life; what is sparse then is so by its settings
+  std::atomic<bool> txn_trusted_{true};
+  std::atomic<std::int64_t> first_open_at_end_{INT64_MIN};
 
   // Write side only.
   bool prepared_ = false;

@@ -1,7 +1,6 @@
 #include "storage/segment_file_name.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <charconv>
 
 namespace cordwood::storage {
@@ -13,13 +12,23 @@ bool cut_suffix(std::string_view& name, std::string_view suffix) {
   return true;
 }
 
-SegmentFileKind kind_of(std::string_view name) {
-  if (name.ends_with(kLogSuffix)) return SegmentFileKind::log;
-  if (name.ends_with(kTimeIndexSuffix)) return SegmentFileKind::time_index;
-  if (name.ends_with(kTxnIndexSuffix)) return SegmentFileKind::txn_index;
-  if (name.ends_with(kOffsetIndexSuffix)) return SegmentFileKind::offset_index;
-  if (name.ends_with(kSnapshotSuffix)) return SegmentFileKind::snapshot;
+// Cuts the suffix that says the kind.
+SegmentFileKind take_kind(std::string_view& name) {
+  if (cut_suffix(name, kLogSuffix)) return SegmentFileKind::log;
+  if (cut_suffix(name, kTimeIndexSuffix)) return SegmentFileKind::time_index;
+  if (cut_suffix(name, kTxnIndexSuffix)) return SegmentFileKind::txn_index;
+  if (cut_suffix(name, kOffsetIndexSuffix)) return SegmentFileKind::offset_index;
+  if (cut_suffix(name, kSnapshotSuffix)) return SegmentFileKind::snapshot;
   return SegmentFileKind::other;
+}
+
+std::optional<Offset> offset_of(std::string_view digits) {
+  constexpr std::size_t kDigits = 20;
+  if (digits.size() != kDigits || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) return {};
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{}) return {};
+  return Offset{number};
 }
 
 }  // namespace
@@ -27,11 +36,6 @@ SegmentFileKind kind_of(std::string_view name) {
 SegmentFileName parse_segment_file_name(std::string_view name) {
   SegmentFileName parsed;
   if (name.ends_with(".checkpoint.deleted")) return parsed;
-  const std::string_view digits = name.substr(0, name.find('.'));
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error == std::errc{} && end == digits.data() + digits.size() && number >= 0) parsed.offset = Offset{number};
-
   if (cut_suffix(name, kDeletedSuffix)) {
     parsed.state = SegmentFileState::deleted;
   } else if (cut_suffix(name, kCleanedSuffix)) {
@@ -39,13 +43,9 @@ SegmentFileName parse_segment_file_name(std::string_view name) {
   } else if (cut_suffix(name, kSwapSuffix)) {
     parsed.state = SegmentFileState::swap;
   }
-  parsed.kind = kind_of(name);
+  parsed.kind = take_kind(name);
+  if (parsed.kind != SegmentFileKind::other) parsed.offset = offset_of(name);
   return parsed;
-}
-
-Result<Offset> required_offset(const SegmentFileName& parsed, std::string_view name) {
-  if (parsed.offset) return *parsed.offset;
-  return Error{Errc::corrupt, fmt::format("the file name {} does not start with an offset", name)};
 }
 
 }  // namespace cordwood::storage

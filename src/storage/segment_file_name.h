@@ -9,7 +9,6 @@
 #include <optional>
 #include <string_view>
 
-#include "base/result.h"
 #include "base/types.h"
 
 namespace cordwood::storage {
@@ -33,13 +32,17 @@ enum class SegmentFileState { current, deleted, cleaned, swap };
 struct SegmentFileName {
   SegmentFileKind kind = SegmentFileKind::other;  // of the name without its state suffix
   SegmentFileState state = SegmentFileState::current;
-  std::optional<Offset> offset;  // the digits before the first dot; absent when they are no number
+  std::optional<Offset> offset;  // absent when the name is not exactly twenty digits and the suffixes
 };
 
 // Deleted KRaft snapshots (".checkpoint.deleted") are `other` and `current`: a log never touches them.
 SegmentFileName parse_segment_file_name(std::string_view name);
 
-// The offset that a log cannot do without. Errors: corrupt when there is none; Kafka refuses to start as well.
-Result<Offset> required_offset(const SegmentFileName& parsed, std::string_view name);
+// Looks like a file of a log (a kind of ours, or on its way to be one) and cannot be one: to be passed over, not touched.
+// Kafka refuses to start over such a name, or takes "12.log" for an empty segment at 12 amid the others.
+inline bool is_odd(const SegmentFileName& parsed) {
+  if (parsed.offset || parsed.state == SegmentFileState::deleted) return false;
+  return parsed.kind != SegmentFileKind::other || parsed.state != SegmentFileState::current;
+}
 
 }  // namespace cordwood::storage

@@ -25,7 +25,9 @@ TEST(SegmentFileName, SaysKindStateAndOffset) {
       {"anything.deleted", other, SegmentFileState::deleted, std::nullopt},
       {"00000000000000000007-0000000001.checkpoint.deleted", other, SegmentFileState::current, std::nullopt},
       {"00000000000000000007-0000000001.checkpoint", other, SegmentFileState::current, std::nullopt},
-      {"12.log", log, SegmentFileState::current, 12},
+      {"12.log", log, SegmentFileState::current, std::nullopt},
+      {"00000000000000000042.old.log", log, SegmentFileState::current, std::nullopt},
+      {"00000000000000000042.swap", other, SegmentFileState::swap, std::nullopt},
       {"09223372036854775807.log", log, SegmentFileState::current, INT64_MAX},
       {"99999999999999999999.log", log, SegmentFileState::current, std::nullopt},  // beyond 64 bits
       {"-1.log", log, SegmentFileState::current, std::nullopt},
@@ -44,7 +46,16 @@ TEST(SegmentFileName, SaysKindStateAndOffset) {
     if (parsed.offset && c.offset) {
       EXPECT_EQ(parsed.offset->value, *c.offset) << c.name;
     }
-    EXPECT_EQ(required_offset(parsed, c.name).has_value(), c.offset.has_value()) << c.name;
+  }
+}
+
+TEST(SegmentFileName, OddIsWhatLooksLikeOurs) {
+  for (const char* name : {"abc.log", "12.log", "x.snapshot", ".timeindex", "x.log.cleaned", "x.swap", "-5.log"}) {
+    EXPECT_TRUE(is_odd(parse_segment_file_name(name))) << name;
+  }
+  for (const char* name : {"00000000000000000042.log", "00000000000000000042.index.swap", "notes.txt", "abc.log.deleted",
+                           "partition.metadata", "00000000000000000007-0000000001.checkpoint"}) {
+    EXPECT_FALSE(is_odd(parse_segment_file_name(name))) << name;
   }
 }
 

@@ -89,6 +89,7 @@ class SegmentRecovery {
       }
       if (!*entry) break;
       Result<void> taken = take(**entry, reader.position());
+      if (context_.overflowed) return taken.error();
       if (!taken) {
         if (taken.error().code != Errc::corrupt && taken.error().code != Errc::unsupported) return taken.error();
         reason = taken.error().what;
@@ -99,11 +100,10 @@ class SegmentRecovery {
     const ByteCount cut = FilePosition{old_size.value} - reader.position();
     if (cut > ByteCount{0}) {
       if (reason.empty()) reason = "incomplete batch at the end";
+      TRY(context_.before_cut({segment_, reader.position(), FilePosition{old_size.value}, next_offset_, reason}));
       context_.report.bytes_cut += cut;
       context_.report.cut_at = next_offset_;
       context_.report.cut_reason = reason;
-      context_.environment.logger->warn("{}: {} bytes cut at position {}: {}", segment_.path_of(kLogSuffix), cut,
-                                        reader.position(), reason);
     }
     TRY(segment_.end_rebuild(reader.position()));
     TRY(context_.snapshots.take(state_, io::Fsync::yes));
@@ -119,6 +119,10 @@ class SegmentRecovery {
     const record::EntryInfo entry = TRY(record::check_entry(bytes));
     // The offset lies outside of the checksum.
     const std::int64_t relative = (entry.last_offset - segment_.base_offset()).value;
+    if (relative > INT32_MAX && entry.last_offset >= next_offset_ && TRY(is_followed_by_higher(entry, position))) {
+      context_.overflowed = true;
+      return Error{Errc::out_of_range, fmt::format("offset {} does not fit {}", entry.last_offset, segment_.path_of(kLogSuffix))};
+    }
     if (relative < 0 || relative > INT32_MAX || entry.last_offset < next_offset_) {
       return Error{Errc::corrupt, fmt::format("offset {} at position {} does not follow {}", entry.last_offset, position,
                                               next_offset_)};
@@ -140,6 +144,15 @@ class SegmentRecovery {
     }
     state_.set_map_end_offset(next_offset_);
     return {};
+  }
+
+  // Whether the next batch, if there is one, has higher offsets: else it is this one's offset that is damaged.
+  Result<bool> is_followed_by_higher(const record::EntryInfo& entry, FilePosition position) {
+    const std::shared_ptr<io::File> log = TRY(segment_.file());
+    BatchScan scan(*log, position + entry.size, FilePosition{segment_.size().value});
+    const Result<std::optional<BatchInfo>> following = scan.next();
+    if (!following && following.error().code != Errc::corrupt) return following.error();
+    return !following || !*following || (*following)->last_offset > entry.last_offset;
   }
 
   RecoveryContext& context_;

@@ -64,6 +64,7 @@ class TimeIndex {
   void moved_to(const io::Path& path) { file_->moved_to(path); }
   Result<void> remove() { return file_->remove(); }
   Result<void> map() const { return file_->map(); }
+  Result<void> replaced() { return file_->replaced(); }
   ByteCount size_on_disk() const { return file_->size_on_disk(); }
   io::Path path() const { return file_->path(); }
 

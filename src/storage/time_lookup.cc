@@ -48,10 +48,13 @@ Result<std::optional<FoundRecord>> PartitionLog::find_by_timestamp(TimestampMs t
   const Offset log_start = log_start_offset();
   const record::DecompressionLimits limits = limits_of(config());
   for (const auto& segment : *list) {
-    if (TRY(segment->largest_timestamp()) < target) continue;
+    const TimestampMs largest = TRY(segment->largest_timestamp());
+    if (segment->index_is_suspect()) impl_->ask_for_repair();
+    if (largest < target) continue;
     // Only this one is searched: as Kafka, also when what made it a candidate lies below the log start.
     const FilePosition end = impl_->segment_end(*segment, log_end);
     const FilePosition start = TRY(segment->search_start(target, log_start));
+    if (segment->index_is_suspect()) impl_->ask_for_repair();
     const std::shared_ptr<io::File> log = TRY(segment->file());
     BatchScan scan(*log, start, end);
     while (const std::optional<BatchInfo> batch = TRY(scan.next())) {

@@ -14,8 +14,10 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/types.h"
 #include "io/file_system.h"
@@ -30,6 +32,9 @@ struct AbortedEntry {
   bool operator==(const AbortedEntry&) const = default;
 };
 
+// The bytes of a file with these entries.
+ByteVector encode_txn_index(std::span<const AbortedEntry> entries);
+
 class TxnIndex {
  public:
   static constexpr std::int64_t kEntrySize = 34;
@@ -43,11 +48,18 @@ class TxnIndex {
   Result<std::vector<AbortedEntry>> entries() const;
   Result<void> truncate_to(Offset target);  // drops from the first entry whose last offset is at or above `target`
   Result<void> reset();
+  // Writes another file with these entries in the place of this one, which lies at `path`: a crash leaves one or the other.
+  Result<void> replace_by(io::FileSystem& fs, const io::Path& path, std::span<const AbortedEntry> entries);
   Result<void> sync();
 
  private:
   explicit TxnIndex(std::shared_ptr<io::File> file, std::int64_t count) : file_(std::move(file)), count_(count) {}
-  std::shared_ptr<io::File> file_;
+  std::shared_ptr<io::File> file() const {
+    MutexLock lock(mu_);
+    return file_;
+  }
+  mutable Mutex mu_;  // nothing is locked under it, and no I/O happens
+  std::shared_ptr<io::File> file_ GUARDED_BY(mu_);
   std::atomic<std::int64_t> count_;
 };
 

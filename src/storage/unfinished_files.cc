@@ -87,16 +87,11 @@ Result<bool> clean_up_unfinished(io::FileSystem& fs, const io::Path& directory,
   for (const io::DirectoryEntry& entry : entries) {
     if (entry.kind != io::DirectoryEntry::Kind::file) continue;
     SegmentFileName parsed = parse_segment_file_name(entry.name);
+    if (is_odd(parsed)) continue;
     switch (parsed.state) {
       case SegmentFileState::deleted: deleted.push_back(entry.name); break;
-      case SegmentFileState::cleaned:
-        TRY(required_offset(parsed, entry.name));
-        cleaned.push_back({entry.name, parsed});
-        break;
-      case SegmentFileState::swap:
-        TRY(required_offset(parsed, entry.name));
-        swaps.push_back({entry.name, parsed});
-        break;
+      case SegmentFileState::cleaned: cleaned.push_back({entry.name, parsed}); break;
+      case SegmentFileState::swap: swaps.push_back({entry.name, parsed}); break;
       case SegmentFileState::current: others.push_back({entry.name, parsed}); break;
     }
   }

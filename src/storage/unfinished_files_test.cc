@@ -118,22 +118,19 @@ TEST(UnfinishedFiles, DeletedCheckpointsStay) {
   EXPECT_EQ(content_of(*t.world.fs, checkpoint), "x");
 }
 
-TEST(UnfinishedFiles, NamesWithoutANumberStopTheLoad) {
-  for (const char* name : {"abc.log", "abc.index", "x.snapshot", "x.log.cleaned", "x.swap", "-5.log"}) {
-    World world;
-    put(*world.fs, io::join(kDirectory, name), "");
-    const auto log = PartitionLog::open(world.environment(), kDirectory, {"t", PartitionId{0}}, small_segments());
-    ASSERT_FALSE(log) << name;
-    EXPECT_EQ(log.error().code, Errc::corrupt);
+TEST(UnfinishedFiles, OddNamesArePassedOverAndNamed) {
+  for (const char* name : {"abc.log", "abc.index", "x.snapshot", "x.log.cleaned", "x.swap", "-5.log", "12.log", "1.timeindex"}) {
+    ThreeSegments t;
+    put(*t.world.fs, io::join(kDirectory, name), "not ours");
+    auto log = open_log(t.world, small_segments());
+    EXPECT_EQ(read_all(*log, {0}), t.batches) << name;
+    EXPECT_EQ(log->segments().size(), 4u) << name;
+    ASSERT_EQ(log->recovery().verdicts.size(), 1u) << name;
+    EXPECT_EQ(log->recovery().verdicts[0].file, name);
+    EXPECT_EQ(log->recovery().verdicts[0].action, RecoveryAction::passed_over);
+    EXPECT_TRUE(t.world.logger.contains(name));
+    EXPECT_EQ(content_of(*t.world.fs, io::join(kDirectory, name)), "not ours");
   }
-}
-
-TEST(UnfinishedFiles, ANumberWithoutPaddingIsTakenForItsValue) {
-  World world;
-  put(*world.fs, io::join(kDirectory, "12.log"), "");
-  auto log = open_log(world, small_segments());
-  EXPECT_EQ(log->log_end_offset(), Offset{12});
-  EXPECT_EQ(log->segments().size(), 1u);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include "record/legacy.h"
 #include "record/record.h"
 #include "record/walk.h"
+#include "storage/index_builder.h"
 #include "storage/log_manager.h"
 
 namespace cordwood::golden {
@@ -217,6 +219,26 @@ std::string comparable(const std::string& name, const std::string& content) {
   return sorted;
 }
 
+// Of these we keep records behind a hole, which Kafka does not.
+const std::set<std::string> kKeepSomething = {"flip-closed-before", "flip-first-before"};
+
+Files without_damaged(Files files) {
+  std::erase_if(files, [](const auto& file) { return file.first.find("/damaged/") != std::string::npos; });
+  return files;
+}
+
+// The indexes that the batches of a .log give.
+storage::IndexBuilder indexes_of(const std::string& log, Offset base, const LogConfig& config) {
+  io::MemFileSystem fs;
+  fill(fs, {{"log", log}});
+  const auto file = fs.open(io::join(kLogDir, "log"), io::OpenMode::read).value();
+  return storage::build_indexes(*file, FilePosition{static_cast<std::int64_t>(log.size())}, base,
+                                config.index_interval_bytes, config.segment_index_bytes)
+      .value();
+}
+
+std::string as_string(const ByteVector& bytes) { return std::string(as_text(bytes)); }
+
 void expect_same_files(const Files& ours, const Files& kafkas) {
   for (const auto& [name, content] : kafkas) {
     const auto it = ours.find(name);
@@ -319,14 +341,25 @@ class RestartedByKafka : public testing::TestWithParam<std::string> {};
 
 TEST_P(RestartedByKafka, AnswersAndStopsAsKafkaDid) {
   const disk::path after = kRoot / (pair_name(GetParam()) + "-after");
-  const Expectations expected = read_expectations(after.string()).value();
-  const Files kafkas = files_on_disk(after / "data");
+  Expectations expected = read_expectations(after.string()).value();
+  Files kafkas = files_on_disk(after / "data");
   Files before = files_on_disk(kRoot / GetParam() / "data");
   if (GetParam() == "clean-no-index-before") {
     // Deleted by hand, says its README; a tool that looked at the directory later made them again, empty.
     EXPECT_EQ(before.at("g-clean-no-index-0/00000000000000000000.index"), "");
     before.erase("g-clean-no-index-0/00000000000000000000.index");
     before.erase("g-clean-no-index-0/00000000000000000049.index");
+    // A lost time index comes back empty with Kafka, and with its entries here.
+    std::string& lost = kafkas.at("g-clean-no-index-0/00000000000000000025.timeindex");
+    EXPECT_EQ(lost, "");
+    lost = as_string(indexes_of(kafkas.at("g-clean-no-index-0/00000000000000000025.log"), {25}, to_log_config(expected.topic_config))
+                         .time_index(storage::IndexBuilder::Closing::yes));
+    EXPECT_FALSE(lost.empty());
+  }
+  if (GetParam() == "clean-torn-before") {
+    // Its time index ends with an entry for the batch that was cut off. Kafka believes it, and finds no such record.
+    EXPECT_EQ(expected.max_timestamp, Answer());
+    expected.max_timestamp = {45, 1'700'000'000'450, 0};
   }
   Opened opened(before, expected);
   ASSERT_TRUE(opened.log);
@@ -355,7 +388,9 @@ TEST_P(RestartedByKafka, AnswersAndStopsAsKafkaDid) {
     opened.log->set_high_watermark(opened.log->log_end_offset());
   }
   opened.manager->shut_down(broker_epoch_in(kafkas)).value();
-  expect_same_files(files_in_memory(opened.fs), kafkas);
+  const Files ours = files_in_memory(opened.fs);
+  EXPECT_EQ(without_damaged(ours).size() < ours.size(), kKeepSomething.contains(GetParam()));
+  expect_same_files(without_damaged(ours), kafkas);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kafka, RestartedByKafka, testing::ValuesIn(cases(is_restarted)), test_name);
@@ -403,6 +438,22 @@ TEST_P(WrittenInOneRun, SameBatchesGiveTheSameFiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kafka, WrittenInOneRun, testing::ValuesIn(kWrittenInOneRun), test_name);
+
+TEST_P(WrittenInOneRun, IndexesMadeFromTheBatchesAreKafkas) {
+  const Expectations expected = read_expectations((kRoot / GetParam()).string()).value();
+  const LogConfig config = to_log_config(expected.topic_config);
+  int compared = 0;
+  for (const Files files = files_on_disk(kRoot / GetParam() / "data"); const auto& [name, content] : files) {
+    if (!name.ends_with(".log")) continue;
+    const std::string stem = name.substr(0, name.size() - 4);
+    const storage::IndexBuilder built = indexes_of(content, {std::stoll(stem.substr(stem.rfind('/') + 1))}, config);
+    EXPECT_EQ(as_hex(as_string(built.offset_index())), as_hex(files.at(stem + ".index"))) << name;
+    EXPECT_EQ(as_hex(as_string(built.time_index(storage::IndexBuilder::Closing::yes))), as_hex(files.at(stem + ".timeindex")))
+        << name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 0);
+}
 
 TEST(KafkaDirectories, AreAllLookedAt) {
   EXPECT_EQ(cases(is_stopped_cleanly).size(), 39u);

@@ -33,6 +33,7 @@ class CleaningPass {
     PassResult result;
     result.statistics = {};
     statistics_ = &result.statistics;
+    TRY(log_.trust_txn_indexes(view_, verdict_.first_uncleanable));
     TRY(build_map());
     result.end = next(map_.latest());
     result.covers_everything = result.end == verdict_.first_uncleanable;

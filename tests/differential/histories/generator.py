@@ -190,7 +190,7 @@ class Generator:
         back = self.pick(0, 0, 0, 1, 2)
         if any(line.startswith(("checkpoint", "stop clean", "truncate")) for line in self.lines):
             # Kafka trusts what lies below the recovery point, and answers wrongly where we notice.
-            kind, back = self.pick("log", "snapshot", "leader-epoch-checkpoint", ".kafka_cleanshutdown"), 0
+            kind, back = self.pick("log", "snapshot", "log", ".kafka_cleanshutdown"), 0
         what = self.pick("cut", "flip", "zero", "append", "remove") if kind != "log" else \
             self.pick("cut", "cut", "flip", "zero", "append")
         if kind.startswith((".kafka", "recovery", "replication", "leader-epoch")):

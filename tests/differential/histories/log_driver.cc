@@ -27,6 +27,7 @@
 #include "record/legacy.h"
 #include "record/validation.h"
 #include "record/walk.h"
+#include "storage/damaged_files.h"
 #include "storage/log_manager.h"
 
 namespace cordwood::storage {
@@ -223,6 +224,8 @@ class Driver {
     const std::vector<io::DirectoryEntry> entries = fs_.list(directory).value();
     for (const io::DirectoryEntry& entry : entries) {
       const io::Path path = io::join(directory, entry.name);
+      // Kafka keeps nothing of what it cuts off.
+      if (entry.name == kDamagedDirectory) continue;
       if (entry.kind == io::DirectoryEntry::Kind::directory) {
         list(path, prefix + entry.name + "/", into);
       } else if (entry.name != ".lock") {
