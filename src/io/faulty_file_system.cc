@@ -33,6 +33,7 @@ const char* to_string(FileCall call) {
 
 class FaultyFileSystem::Plan {
  public:
+  using Hook = std::function<void(FileCall, const std::string&)>;
   struct Failure {
     Error error;
     Fault::Shape shape;
@@ -40,6 +41,12 @@ class FaultyFileSystem::Plan {
 
   // Counts the call and says how it goes wrong, if it does.
   std::optional<Failure> next(FileCall call, std::string subject) {
+    std::shared_ptr<const Hook> hook;
+    {
+      MutexLock lock(mu_);
+      hook = hook_;
+    }
+    if (hook != nullptr) (*hook)(call, subject);
     MutexLock lock(mu_);
     if (contains(FileCall::changing, call)) trace_.push_back(fmt::format("{} {}", to_string(call), subject));
     if (!contains(fault_.counted, call)) return std::nullopt;
@@ -62,6 +69,11 @@ class FaultyFileSystem::Plan {
       if (auto done = work(); !done) return done;
     }
     return std::move(failure->error);
+  }
+
+  void set_hook(Hook hook) {
+    MutexLock lock(mu_);
+    hook_ = hook ? std::make_shared<const Hook>(std::move(hook)) : nullptr;
   }
 
   void arm(Fault fault) {
@@ -89,6 +101,7 @@ class FaultyFileSystem::Plan {
 
  private:
   mutable Mutex mu_;
+  std::shared_ptr<const Hook> hook_ GUARDED_BY(mu_);
   Fault fault_ GUARDED_BY(mu_);
   std::int64_t calls_ GUARDED_BY(mu_) = 0;
   bool has_failed_ GUARDED_BY(mu_) = false;
@@ -195,6 +208,9 @@ FaultyFileSystem::FaultyFileSystem(FileSystem& inner) : inner_(inner), plan_(std
 FaultyFileSystem::~FaultyFileSystem() = default;
 
 void FaultyFileSystem::arm(Fault fault) { plan_->arm(fault); }
+void FaultyFileSystem::before_each_call(std::function<void(FileCall call, const std::string& subject)> hook) {
+  plan_->set_hook(std::move(hook));
+}
 std::int64_t FaultyFileSystem::calls() const { return plan_->calls(); }
 bool FaultyFileSystem::has_failed() const { return plan_->has_failed(); }
 std::vector<std::string> FaultyFileSystem::trace() const { return plan_->trace(); }

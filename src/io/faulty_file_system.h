@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,6 +76,10 @@ class FaultyFileSystem final : public FileSystem {
   void disarm() { arm({}); }
   std::int64_t calls() const;  // counted ones since arm()
   bool has_failed() const;     // since arm()
+
+  // Runs before each call of any kind, on the thread that makes it, with no lock of ours held: a test may let a call wait for
+  // something else to happen. Empty for nothing.
+  void before_each_call(std::function<void(FileCall call, const std::string& subject)> hook);
 
   // Every call of a kind that changes something, since the start or clear_trace(): "write /d/a.log 0+61", "sync
   // /d/a.log". For tests of the order of calls.

@@ -44,10 +44,17 @@ Result<ByteVector> read_file(FileSystem& fs, const Path& path, ByteCount at_most
 
 Result<void> write_file_atomically(FileSystem& fs, const Path& path, BytesView bytes, Fsync fsync) {
   Path temporary = path + ".tmp";
-  std::shared_ptr<File> file = TRY(fs.open(temporary, OpenMode::truncate));
-  TRY(file->write_at({0}, bytes));
-  if (fsync == Fsync::yes) TRY(file->sync());
-  TRY(file->close());
+  const auto write = [&]() -> Result<void> {
+    std::shared_ptr<File> file = TRY(fs.open(temporary, OpenMode::truncate));
+    TRY(file->write_at({0}, bytes));
+    if (fsync == Fsync::yes) TRY(file->sync());
+    return file->close();
+  };
+  if (Result<void> written = write(); !written) {
+    // What is there of it would take up the room that is missing.
+    if (written.error().code == Errc::no_space) fs.remove_file(temporary).has_value();
+    return written;
+  }
   TRY(fs.rename(temporary, path));
   if (fsync == Fsync::yes) TRY(fs.sync_directory(Path(parent_of(path))));
   return {};
