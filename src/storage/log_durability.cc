@@ -27,11 +27,12 @@ Result<void> PartitionLog::Impl::save_epochs() {
   return {};
 }
 
-Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
+Result<void> PartitionLog::Impl::flush_up_to(Offset offset, FlushScope scope) {
   if (std::optional<Error> refused = refusal()) return *refused;
   MutexLock flush_lock(flush_mu);
   const Offset point = recovery_point.load(std::memory_order_acquire);
   SegmentList to_sync;
+  std::shared_ptr<Segment> active_segment;
   std::vector<io::Path> snapshot_files;
   io::Path where;
   bool new_files = false;  // their names are not durable yet
@@ -40,6 +41,7 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
     MutexLock lock(mu);
     if (renamed) return {};
     offset = std::min(offset, end.load().offset);
+    active_segment = segments.back();
     // From the segment before the recovery point on: it may have been closed, and its index files trimmed, after the
     // last flush. What was synced already costs nothing.
     std::size_t first = floor_segment(segments, Offset{point.value - 1});
@@ -63,15 +65,23 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
     new_directory = std::exchange(directory_is_new, false);
     if (std::exchange(names_unsynced, false)) new_files = true;
   }
+  bool epochs_saved = true;
   const auto sync_all = [&]() REQUIRES(flush_mu) -> Result<void> {
-    TRY(save_epochs());
+    Result<void> saved = save_epochs();
+    // Without room for the small file the records are made durable all the same, and their epochs are in them: only the
+    // recovery point must wait, so that a restart reads these.
+    epochs_saved = saved.has_value();
+    if (!saved && saved.error().code != Errc::no_space) return saved;
     for (const io::Path& path : snapshot_files) {
       Result<std::shared_ptr<io::File>> file = env.fs->open(path, io::OpenMode::read_write);
       if (!file && file.error().code == Errc::not_found) continue;  // went with its segment meanwhile
       if (!file) return file.error();
       TRY((*file)->sync());
     }
-    for (const auto& segment : to_sync) TRY(segment->sync());
+    for (const auto& segment : to_sync) {
+      const bool records_only = scope == FlushScope::records && segment == active_segment;
+      TRY(records_only ? segment->sync_records() : segment->sync());
+    }
     if (new_files || !snapshot_files.empty()) TRY(env.fs->sync_directory(where));
     if (new_directory) TRY(env.fs->sync_directory(io::Path(io::parent_of(where))));
     return {};
@@ -84,22 +94,31 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset) {
     fail(synced.error());
     return synced;
   }
-  if (offset > point) recovery_point.store(offset, std::memory_order_release);
+  if (offset > synced_to.load()) synced_to.store(offset, std::memory_order_release);
+  if (offset > point && epochs_saved) recovery_point.store(offset, std::memory_order_release);
   last_flush.store(env.clock->now(), std::memory_order_release);
   return {};
 }
 
 Result<void> PartitionLog::flush_up_to(Offset offset) {
-  Result<void> flushed = impl_->flush_up_to(offset);
-  if (!flushed && flushed.error().code != Errc::closed) {
-    std::function<void(const Error&)> on_failed;
-    {
-      MutexLock lock(impl_->mu);
-      on_failed = impl_->failure_callback;
-    }
-    if (on_failed) on_failed(flushed.error());
-  }
+  Result<void> flushed = impl_->flush_up_to(offset, Impl::FlushScope::everything);
+  if (!flushed && flushed.error().code != Errc::closed) impl_->report_failure(flushed.error());
   return flushed;
+}
+
+Result<void> PartitionLog::flush_records() {
+  Result<void> flushed = impl_->flush_up_to(log_end_offset(), Impl::FlushScope::records);
+  if (!flushed && flushed.error().code != Errc::closed) impl_->report_failure(flushed.error());
+  return flushed;
+}
+
+void PartitionLog::Impl::report_failure(const Error& why) {
+  std::function<void(const Error&)> on_failed;
+  {
+    MutexLock lock(mu);
+    on_failed = failure_callback;
+  }
+  if (on_failed) on_failed(why);
 }
 
 Result<void> PartitionLog::flush() { return flush_up_to(log_end_offset()); }
@@ -119,7 +138,11 @@ Result<void> PartitionLog::close_cleanly() {
   }
   TRY(flush());
   MutexLock lock(impl_->mu);
-  Result<bool> taken = impl_->snapshots.take(impl_->producers, io::Fsync::yes);
+  // The metadata log is read as a whole by every start. Any other must not count as clean without its snapshot, or its
+  // producers would be forgotten.
+  Result<bool> taken = impl_->options.is_metadata_log
+                           ? impl_->snapshots.take_if_there_is_room(impl_->producers, io::Fsync::yes)
+                           : impl_->snapshots.take(impl_->producers, io::Fsync::yes);
   if (!taken) impl_->fail(taken.error());
   if (!taken) return taken.error();
   impl_->closed_cleanly.store(true, std::memory_order_release);
@@ -146,6 +169,8 @@ Result<void> PartitionLog::Impl::truncate_fully(Offset offset) {
   log_start.store(offset, std::memory_order_release);
   recovery_point.store(std::min(recovery_point.load(), offset), std::memory_order_release);
   given_up.store(std::min(given_up.load(), offset), std::memory_order_release);
+  synced_to.store(std::min(synced_to.load(), offset), std::memory_order_release);
+  flush_due.store(std::min(flush_due.load(), offset), std::memory_order_release);
   publish_unstable();
   return env.fs->sync_directory(*directory.load());
 }
@@ -173,6 +198,8 @@ Result<void> PartitionLog::Impl::truncate_within(Offset offset) {
   TRY(epochs.truncate_from_end(offset));
   recovery_point.store(std::min(recovery_point.load(), offset), std::memory_order_release);
   given_up.store(std::min(given_up.load(), offset), std::memory_order_release);
+  synced_to.store(std::min(synced_to.load(), offset), std::memory_order_release);
+  flush_due.store(std::min(flush_due.load(), offset), std::memory_order_release);
   log_start.store(std::min(log_start.load(), offset), std::memory_order_release);
   TRY(rebuild_producer_state(producers, snapshots, segments, log_start.load(), offset, env.clock->now(), Reload::replay));
   producers.on_high_watermark(high_watermark.load());

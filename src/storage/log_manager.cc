@@ -171,6 +171,17 @@ void LogManager::Impl::set_offline(std::size_t directory, const Error& why) {
   }
   for (const auto& log : dropped) log->close_abruptly();
   if (cleaner) cleaner->forget_directory(directory);
+  std::function<void(std::size_t)> tell;
+  {
+    MutexLock lock(failure_mu);
+    tell = failure_callback;
+  }
+  if (tell) tell(directory);
+}
+
+void LogManager::on_directory_failure(std::function<void(std::size_t directory)> callback) {
+  MutexLock lock(impl_->failure_mu);
+  impl_->failure_callback = std::move(callback);
 }
 
 void LogManager::mark_offline(const io::Path& directory, const Error& why) {
@@ -254,6 +265,7 @@ Result<std::shared_ptr<PartitionLog>> LogManager::get_or_create(const TopicParti
   }
   Error last_error{Errc::closed, "every log directory is offline"};
   for (std::size_t index : impl_->directories_for_new_log(directory_id)) {
+    if (impl_->has_vanished(index)) continue;  // it must not come back empty
     OpenOptions options;
     options.config = config;
     options.producer = impl_->options.producer;
@@ -270,7 +282,7 @@ Result<std::shared_ptr<PartitionLog>> LogManager::get_or_create(const TopicParti
     }
     last_error = log.error();
     if (!is_disk_trouble(last_error)) return last_error;
-    impl_->set_offline(index, last_error);
+    if (last_error.code != Errc::no_space) impl_->set_offline(index, last_error);
   }
   return last_error;
 }

@@ -32,6 +32,8 @@ struct LogManagerOptions {
   DurationMs initial_task_delay{30'000};                   // log.initial.task.delay.ms
   ProducerStateConfig producer;
   CleanerOptions cleaner;                                  // log.cleaner.*
+  // cordwood.min.free.bytes: below it, and below a twentieth of the disk, leaders take no records. 0: never.
+  ByteCount min_free{64 * MiB};
 };
 
 struct LogDirectory {
@@ -80,6 +82,24 @@ class LogManager {
   std::optional<Uuid> directory_of(const TopicPartition& partition) const;
   // Marks the directory of the failed log offline, once; its logs answer Errc::closed from then on.
   void mark_offline(const io::Path& directory, const Error& why);
+  // Called once for each directory that goes offline, with its index, on the thread that noticed, whatever locks it holds.
+  void on_directory_failure(std::function<void(std::size_t directory)> callback);
+  // Takes directories offline that are not there any more, looks how much room the others have, and tells their logs
+  // (PartitionLog::set_short_of_space). Every second of the background work.
+  void check_space();
+
+  // --- moves between log directories (log_mover.h has their pace) ---
+  // The log goes on in the directory with the index `to`, of which `copy` has nearly all; its checkpoints and the cleaner's go
+  // along, the old directory becomes a -delete one. Errors: limit when the copy must catch up first; not_found; closed when
+  // that directory is offline; those of PartitionLog::move_into.
+  Result<void> relocate(const TopicPartition& partition, std::size_t to, LogCopy& copy);
+  // Copies that load() found beside their log: moves to begin anew.
+  struct UnfinishedMove {
+    TopicPartition partition;
+    std::size_t to = 0;
+    io::Path future;  // the directory of the copy
+  };
+  std::vector<UnfinishedMove> unfinished_moves() const;
 
   // Truncation with all that belongs to it: no run of the cleaner meanwhile, its checkpoint lowered, recovery points
   // written. Errors: not_found; those of PartitionLog.

@@ -18,7 +18,7 @@ Result<void> LogManager::Impl::write_directory_offsets(std::size_t directory, bo
   if (target.offline.load()) return {};
   CheckpointContents now;
   for (const Entry& entry : entries()) {
-    if (entry.directory != directory) continue;
+    if (entry.directory != directory && !is_moving_to(entry.log->partition(), directory)) continue;
     const TopicPartition& partition = entry.log->partition();
     now.recovery_points.emplace(partition, entry.log->recovery_point_to_checkpoint());
     now.high_watermarks.emplace(partition, entry.log->high_watermark());
@@ -48,8 +48,10 @@ Result<void> LogManager::Impl::write_offsets(bool recovery_points, bool high_wat
     if (managed[i]->offline.load()) continue;
     Result<void> written = write_directory_offsets(i, recovery_points, high_watermarks);
     if (written) continue;
-    set_offline(i, written.error());
     result = written.error();
+    // What is there stays right: at worst more is checked after an unclean stop.
+    if (written.error().code == Errc::no_space) continue;
+    set_offline(i, written.error());
   }
   return result;
 }
@@ -152,7 +154,9 @@ void LogManager::Impl::check_retention_of(const Entry& entry) {
     return {};
   };
   Result<void> checked = check();
-  if (!checked && checked.error().code != Errc::closed) set_offline(entry.directory, checked.error());
+  if (checked || checked.error().code == Errc::closed) return;
+  if (checked.error().code == Errc::no_space) return env.logger->warn("{}: {}", entry.log->directory(), checked.error().message());
+  set_offline(entry.directory, checked.error());
 }
 
 void LogManager::check_retention() {
@@ -184,6 +188,8 @@ void LogManager::start_background(Executor& executor) {
     for (const Impl::Entry& entry : impl.entries()) entry.log->expire_producers();
   });
   impl.repeat(first, impl.options.flush_scheduler_interval, [&impl] { impl.flush_overdue(); });
+  constexpr DurationMs kSpaceInterval{1000};
+  impl.repeat(DurationMs{0}, kSpaceInterval, [this] { check_space(); });
 }
 
 void LogManager::Impl::stop_tasks() {

@@ -31,6 +31,7 @@ struct ManagedDirectory {
   std::unique_ptr<io::FileLock> lock;
   bool loaded = false;             // every log in it was opened
   std::atomic<bool> offline{false};
+  std::atomic<bool> short_of_space{false};
   Mutex checkpoint_mu;             // one writer of its checkpoint files
   std::map<std::string, OffsetsByPartition> written GUARDED_BY(checkpoint_mu);
 };
@@ -59,6 +60,8 @@ struct LogManager::Impl {
   std::vector<std::size_t> directories_for_new_log(std::optional<Uuid> wanted) const;
   void set_offline(std::size_t directory, const Error& why);
   bool any_online() const;
+  bool is_short_of_space(const io::Path& directory) const;
+  bool has_vanished(std::size_t directory);
 
   // --- log_manager_load.cc ---
   struct LoadJob {
@@ -69,6 +72,13 @@ struct LogManager::Impl {
   Result<std::vector<LoadJob>> list_jobs(std::size_t directory);
   Result<void> load_one(std::size_t directory, const LoadJob& job, const CheckpointContents& checkpoints, bool clean,
                         const LoadCallbacks& callbacks);
+
+  // What becomes of the copies of unfinished moves, once all logs are known.
+  Result<void> settle_moves(const std::map<TopicPartition, io::Path>& logs_found,
+                            const std::function<void(std::size_t directory, LoadJob job)>& load_too);
+
+  // --- log_manager_moves.cc ---
+  bool is_moving_to(const TopicPartition& partition, std::size_t directory) const;
 
   // --- log_manager_cleaning.cc ---
   void make_cleaner();
@@ -110,6 +120,12 @@ struct LogManager::Impl {
   std::shared_ptr<Tasks> tasks = std::make_shared<Tasks>();
   std::unique_ptr<LogCleaner> cleaner;  // made once the directories are known
   std::atomic<bool> ended{false};
+  // The one log that is just about to change its directory, and where to: the checkpoints there must know it before.
+  mutable Mutex moving_mu;
+  std::optional<std::pair<TopicPartition, std::size_t>> moving GUARDED_BY(moving_mu);
+  std::vector<UnfinishedMove> unfinished_moves;  // filled by load()
+  Mutex failure_mu;
+  std::function<void(std::size_t)> failure_callback GUARDED_BY(failure_mu);
 };
 
 }  // namespace cordwood::storage

@@ -60,12 +60,36 @@ Result<std::vector<LogManager::Impl::LoadJob>> LogManager::Impl::list_jobs(std::
         env.logger->warn("{} is a stray log; it is kept and not served", io::join(path, entry.name));
         break;
       case PartitionDirectoryName::Kind::future:
-        env.logger->warn("{} is a log on its way between directories; it is kept and not served",
-                         io::join(path, entry.name));
+        unfinished_moves.push_back({name->partition, directory, io::join(path, entry.name)});
         break;
     }
   }
   return jobs;
+}
+
+Result<void> LogManager::Impl::settle_moves(const std::map<TopicPartition, io::Path>& logs_found,
+                                            const std::function<void(std::size_t, LoadJob)>& load_too) {
+  const bool all_online = std::ranges::none_of(managed, [](const auto& directory) { return directory->offline.load(); });
+  std::vector<UnfinishedMove> left;
+  for (UnfinishedMove& move : unfinished_moves) {
+    if (logs_found.contains(move.partition)) {
+      env.logger->info("{}: the move of {} begins anew", move.future, move.partition.to_string());
+      left.push_back(std::move(move));
+    } else if (!all_online) {
+      // The log itself may lie in the directory that is missing, and be longer than this copy.
+      env.logger->warn("{} is a copy on its way between directories, of a log that is not here; it is kept and not served",
+                       move.future);
+    } else {
+      // The old log has lost its name already, so the copy was complete.
+      const io::Path& parent = managed[move.to]->path;
+      env.logger->info("{} becomes {}", move.future, io::join(parent, move.partition.to_string()));
+      TRY(env.fs->rename(move.future, io::join(parent, move.partition.to_string())));
+      TRY(env.fs->sync_directory(parent));
+      load_too(move.to, {move.partition.to_string(), move.partition});
+    }
+  }
+  unfinished_moves = std::move(left);
+  return {};
 }
 
 Result<void> LogManager::Impl::load_one(std::size_t directory, const LoadJob& job,
@@ -136,9 +160,14 @@ Result<void> LogManager::load(const LoadCallbacks& callbacks) {
                                                 impl.managed[i]->path)};
       }
     }
-    total += work->jobs.size();
     works.push_back(std::move(work));
   }
+  TRY(impl.settle_moves(where, [&](std::size_t directory, Impl::LoadJob job) {
+    for (const auto& work : works) {
+      if (work->directory == directory) work->jobs.push_back(std::move(job));
+    }
+  }));
+  for (const auto& work : works) total += work->jobs.size();
 
   Mutex mu;
   std::size_t done = 0;

@@ -28,7 +28,8 @@ PartitionLog::Impl::Impl(LogEnvironment log_environment, TopicPartition name, Op
       producers(std::move(loaded.producers)),
       snapshots(std::move(loaded.snapshots)),
       epochs(std::move(loaded.epochs)),
-      directory_is_new(loaded.directory_is_new),
+      // The one that made it may have died before it was synced.
+      directory_is_new(loaded.directory_is_new || options.last_stop == StopKind::unclean),
       names_unsynced(options.last_stop == StopKind::unclean),
       torn_tail(loaded.active_end < FilePosition{segments.back()->size().value}),
       log_start(loaded.log_start),
@@ -37,6 +38,11 @@ PartitionLog::Impl::Impl(LogEnvironment log_environment, TopicPartition name, Op
       recovery_point(loaded.recovery_point),
       last_flush(env.clock->now()) {
   producers.on_high_watermark(high_watermark);
+  if (options.last_stop == StopKind::unclean) {
+    // What an earlier process wrote and never flushed has survived it in the page cache, if at all.
+    const std::size_t first = floor_segment(segments, recovery_point.load());
+    for (std::size_t i = first == segments.size() ? 0 : first; i < segments.size(); ++i) segments[i]->mark_unsynced();
+  }
   segments_view.store(std::make_shared<const SegmentList>(segments));
   end.store({loaded.log_end, segments.back()->base_offset(), loaded.active_end});
 }
@@ -87,6 +93,16 @@ Offset PartitionLog::high_watermark() const { return impl_->high_watermark.load(
 Offset PartitionLog::last_stable_offset() const { return impl_->last_stable(high_watermark()); }
 Offset PartitionLog::recovery_point() const { return impl_->reported_recovery_point(); }
 
+Offset PartitionLog::settled_end() const {
+  // The end first: an append says that its flush is due before its records count.
+  const Offset log_end = log_end_offset();
+  const Offset flushed = impl_->flushed_end();
+  return impl_->flush_due.load(std::memory_order_acquire) > flushed ? std::min(log_end, flushed) : log_end;
+}
+
+void PartitionLog::set_short_of_space(bool is_short) { impl_->short_of_space.store(is_short, std::memory_order_relaxed); }
+bool PartitionLog::is_short_of_space() const { return impl_->short_of_space.load(std::memory_order_relaxed); }
+
 TimestampMs PartitionLog::last_flush_time() const { return impl_->last_flush.load(std::memory_order_acquire); }
 
 Offset PartitionLog::recovery_point_to_checkpoint() const {
@@ -96,6 +112,11 @@ Offset PartitionLog::recovery_point_to_checkpoint() const {
   // A roll at this very offset would make the active segment one that is trusted, while its trimmed index files are not
   // yet synced. One below keeps it among those that are checked.
   if (point == end.offset && end.position > FilePosition{0} && point > end.segment_base) return {point.value - 1};
+  if (point <= log_start_offset()) return point;  // deleted: nobody will look into what lies below
+  // The roll has happened, and its flush has not: an acknowledgement's flush leaves the index files out.
+  const auto list = impl_->segments_view.load();
+  const std::size_t before = floor_segment(*list, Offset{point.value - 1});
+  if (before + 1 < list->size() && (*list)[before]->needs_sync()) return {point.value - 1};
   return point;
 }
 
@@ -261,7 +282,7 @@ Result<void> PartitionLog::Impl::roll(Offset new_base) {
   end.store({end.load().offset, new_base, FilePosition{0}});
 
   producers.set_map_end_offset(new_base);
-  if (TRY(snapshots.take(producers, io::Fsync::no))) unsynced_snapshots.push_back(new_base);
+  if (TRY(snapshots.take_if_there_is_room(producers, io::Fsync::no))) unsynced_snapshots.push_back(new_base);
   return {};
 }
 
@@ -305,6 +326,9 @@ bool PartitionLog::Impl::refused_by_producers(std::span<const BatchToAppend> bat
         result.base_offset = earlier->first_offset();
         result.last_offset = earlier->last_offset;
         result.duplicate_timestamp = earlier->timestamp;
+        // The first append may be waiting for the disk: its repetition must not be acknowledged before it.
+        const bool is_pending = earlier->last_offset >= flushed_end() && earlier->last_offset < flush_due.load();
+        if (is_pending) result.flush_to = next(earlier->last_offset);
         return true;
       }
     }
@@ -325,7 +349,12 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
   AppendResult result;
   result.log_start_offset = log_start.load(std::memory_order_relaxed);
   const auto failed_with = [&](const Error& why) {
-    fail(why);
+    // A full disk took nothing, and the log is as it was.
+    if (why.code == Errc::no_space) {
+      short_of_space.store(true, std::memory_order_relaxed);
+    } else {
+      fail(why);
+    }
     AppendResult failure_result = storage_failure(why);
     failure_result.rolled = result.rolled;
     return failure_result;
@@ -371,6 +400,10 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
   result.last_offset = batches.back().info.last_offset;
   // At once, whatever happens next: a later append must not use these offsets again.
   const Offset new_end = next(result.last_offset);
+  if (new_end - flushed_end() >= OffsetDelta{config.flush_messages}) {
+    flush_due.store(new_end, std::memory_order_release);
+    result.flush_to = new_end;
+  }
   end.store({new_end, active().base_offset(), start + size});
 
   for (const BatchToAppend& batch : batches) {
@@ -380,7 +413,8 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
     Result<void> noted = active().append_aborted({(*completed)->producer_id, (*completed)->first_offset,
                                                   (*completed)->last_offset,
                                                   producers.last_stable_offset_after(**completed)});
-    if (!noted) return failed_with(noted.error());
+    // Without the entry aborted records would be served: no room for it is as bad as a broken disk.
+    if (!noted) return failed_with({Errc::io, noted.error().what, noted.error().sys_errno});
   }
   producers.set_map_end_offset(new_end);
   publish_unstable();
@@ -388,21 +422,18 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
 }
 
 // What must happen outside of the append lock: the callbacks, and the flush that flush.messages asks for.
-void PartitionLog::Impl::finish_append(AppendResult& result, Offset rolled_to) {
+void PartitionLog::Impl::finish_append(AppendResult& result, Offset rolled_to, DueFlush due_flush) {
   std::function<void(Offset)> on_rolled;
-  std::function<void(const Error&)> on_failed;
-  std::int64_t flush_messages = 0;
-  {
+  if (result.rolled) {
     MutexLock lock(mu);
-    if (result.rolled) on_rolled = roll_callback;
-    if (result.fault == AppendFault::storage_error) on_failed = failure_callback;
-    flush_messages = config.flush_messages;
+    on_rolled = roll_callback;
   }
   if (on_rolled) on_rolled(rolled_to);
-  if (on_failed && result.error) on_failed(*result.error);
-  if (result.fault != AppendFault::none || result.duplicate) return;
-  if (next(result.last_offset) - reported_recovery_point() < OffsetDelta{flush_messages}) return;
-  if (Result<void> flushed = flush_up_to(next(result.last_offset)); !flushed) {
+  const bool failed_now = result.fault == AppendFault::storage_error && result.error;
+  if (failed_now && result.error->code != Errc::no_space) report_failure(*result.error);
+  if (due_flush == DueFlush::by_caller || !result.flush_to) return;
+  const Offset flush_to = *std::exchange(result.flush_to, std::nullopt);
+  if (Result<void> flushed = flush_up_to(flush_to, FlushScope::everything); !flushed) {
     const bool was_rolled = result.rolled;
     result = storage_failure(flushed.error());
     result.rolled = was_rolled;
@@ -410,7 +441,7 @@ void PartitionLog::Impl::finish_append(AppendResult& result, Offset rolled_to) {
 }
 
 AppendResult PartitionLog::append_as_leader(MutableBytesView batch, LeaderEpoch leader_epoch, AppendOrigin origin,
-                                            const TransactionRules& rules) {
+                                            const TransactionRules& rules, DueFlush due_flush) {
   CHECK(batch.size() >= record::kHeaderSize, "a batch of {} bytes was not validated", batch.size());
   if (const std::optional<Error> refusal = impl_->refusal()) return impl_->storage_failure(*refusal);
   AppendResult result;
@@ -437,10 +468,9 @@ AppendResult PartitionLog::append_as_leader(MutableBytesView batch, LeaderEpoch 
                   entry.header.last_offset(), entry.header.max_timestamp, leader_epoch.value};
     result = impl_->append(batch, std::span(&entry, 1), origin, rules);
     rolled_to = impl_->active().base_offset();
-    needs_finish = result.rolled || result.fault == AppendFault::storage_error ||
-                   impl_->config.flush_messages != INT64_MAX;
+    needs_finish = result.rolled || result.fault == AppendFault::storage_error || result.flush_to;
   }
-  if (needs_finish) impl_->finish_append(result, rolled_to);
+  if (needs_finish) impl_->finish_append(result, rolled_to, due_flush);
   return result;
 }
 
@@ -485,7 +515,7 @@ AppendResult PartitionLog::append_as_follower(BytesView batches) {
     result = impl_->append(batches.first(batches.size() - rest.size()), entries, AppendOrigin::replication, {});
     rolled_to = impl_->active().base_offset();
   }
-  impl_->finish_append(result, rolled_to);
+  impl_->finish_append(result, rolled_to, DueFlush::by_append);
   return result;
 }
 

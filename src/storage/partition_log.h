@@ -1,6 +1,7 @@
 // storage/partition_log.h — the log of one partition: its segments, indexes, producer state and leader epochs.
 //
-// Durability: append() writes to the page cache; flush() makes it durable and moves the recovery point. After an unclean
+// Durability: append() writes to the page cache; flush() makes it durable and moves the recovery point. Where flush.messages
+// makes a flush due, the append carries it out or tells its caller to, and readers see the records no sooner. After an unclean
 // stop everything from the recovery point on is checked, the torn tail cut, indexes and snapshots rebuilt.
 // Threads: append(), truncate and the setters exclude each other by the log's own lock; readers (read, lookups, the
 // offsets) take none of it: they load an immutable list of segments and an atomic end offset.
@@ -41,6 +42,7 @@ struct CleaningView {
 };
 
 struct CleanableFacts;
+struct LogCopy;
 
 // What a log needs from the world; all must outlive it.
 struct LogEnvironment {
@@ -75,6 +77,10 @@ struct RecoveryReport {
   std::vector<RecoveryVerdict> verdicts;  // what was wrong, in the order in which it was found
 };
 
+// Who carries out the flush that an append makes due (flush.messages): the append itself, waiting for the disk, or its
+// caller, who has the log flushed up to AppendResult::flush_to and acknowledges then.
+enum class DueFlush { by_append, by_caller };
+
 enum class AppendFault {
   none,
   record_list_too_large,           // 18: larger than segment.bytes
@@ -82,7 +88,8 @@ enum class AppendFault {
   invalid_producer_epoch,          // 47
   invalid_txn_state,               // 48
   transaction_coordinator_fenced,  // 52
-  storage_error,                   // 56: `error` says what; the log directory must go offline
+  storage_error,                   // 56: `error` says what. no_space: nothing was written, the log goes on when there is
+                                   // room again; anything else: the log directory must go offline
   offsets_out_of_order,            // replication: the batch starts below the log end
 };
 
@@ -95,6 +102,8 @@ struct AppendResult {
   TimestampMs duplicate_timestamp = kNoTimestamp;  // max timestamp of the original batch
   Offset log_start_offset{-1};
   bool rolled = false;
+  // With DueFlush::by_caller: acknowledged only when the log is flushed up to here. Of a duplicate, too.
+  std::optional<Offset> flush_to;
 };
 
 enum class ReadLimit { log_end, high_watermark, last_stable };
@@ -163,7 +172,7 @@ class PartitionLog {
   // watermark does not (see set_high_watermark). A coordinator's batch, which no validation has seen, gets the time of the
   // append where the log wants it. `rules`: of the transaction version that the coordinator or the verified producer uses.
   AppendResult append_as_leader(MutableBytesView batch, LeaderEpoch leader_epoch, AppendOrigin origin,
-                                const TransactionRules& rules = {});
+                                const TransactionRules& rules = {}, DueFlush due_flush = DueFlush::by_append);
   // Several batches that already have offsets and epochs: a follower's, or the metadata log's.
   AppendResult append_as_follower(BytesView batches);
   // Becoming leader: notes (epoch, log end offset) at once.
@@ -177,6 +186,9 @@ class PartitionLog {
   Offset high_watermark() const;
   Offset last_stable_offset() const;
   Offset recovery_point() const;
+  // How far the high watermark may go: the log end, or, while a flush that was due is under way, what is flushed. As in
+  // Kafka, where the flush is a part of the append, nobody reads what is not as durable as flush.messages wants it.
+  Offset settled_end() const;
   // Clamped to [log start, log end]; returns the new value. Never moves back but by truncation.
   Offset set_high_watermark(Offset to);
   // DeleteRecords and retention. Errors: out_of_range above the high watermark. At or below the present start: nothing.
@@ -210,6 +222,9 @@ class PartitionLog {
   LogConfig config() const;
   Result<void> flush();                       // to the log end; fsync happens outside the append lock
   Result<void> flush_up_to(Offset offset);
+  // flush() of what an acknowledgement stands for: not of the active segment's index files, which are made anew after an
+  // unclean stop.
+  Result<void> flush_records();
   TimestampMs last_flush_time() const;        // of the opening, when there was none yet
   std::size_t expire_producers();
   Result<void> truncate_to(Offset offset);
@@ -218,6 +233,9 @@ class PartitionLog {
   Result<void> close_cleanly();
   // Drops handles without flushing: the directory failed.
   void close_abruptly();
+  // Whether its disk is nearly full: set by LogManager, and by an append that found no room. Leaders refuse records then.
+  void set_short_of_space(bool is_short);
+  bool is_short_of_space() const;
   // Renames the directory (for deletion); open descriptors go on.
   Result<void> rename_directory(const io::Path& to);
 
@@ -229,7 +247,8 @@ class PartitionLog {
 
   // Called after the log end or the recovery point moved because of a roll: LogManager flushes in the background.
   void on_roll(std::function<void(Offset new_base)> callback);
-  // Called once a write or an fsync has failed, outside of all locks: LogManager takes the directory offline.
+  // Called once a write or an fsync has failed, outside of all locks: LogManager takes the directory offline. Not for a full
+  // disk, as long as nothing but the new records is missing on it.
   void on_failure(std::function<void(const Error& why)> callback);
   // Called once when a look-up met an index that does not fit its batches: LogManager calls repair_indexes() in the background.
   // Look-ups are right meanwhile, and slower.
@@ -256,7 +275,17 @@ class PartitionLog {
   // changed and `fresh` the caller's to remove; any other is a failure of the log, whose next load repairs it.
   Result<void> replace_segments(const CleaningView& view, const SegmentList& old, const SegmentList& fresh);
 
-  // recovery_point(), or one less while a roll could still make it cover index files that are not synced.
+  // --- moving to another directory (log_move.h) ---
+  // Copies up to `at_most` bytes of what `copy` has not got yet, and answers how many are still missing. Errors: io, no_space,
+  // closed. The log is not touched by an error of the copy's disk.
+  Result<ByteCount> copy_into(LogCopy& copy, ByteCount at_most) const;
+  // Lives on in `directory` from now on: takes the last bytes along, which no append may add to meanwhile, and renames its
+  // old directory to `old_becomes` and that of the copy to `directory`, in this order, each name durable. Errors: limit, with
+  // nothing changed, when more than `at_most` bytes are missing; io, no_space, closed.
+  Result<void> move_into(LogCopy& copy, const io::Path& directory, const io::Path& old_becomes, ByteCount at_most);
+
+  // recovery_point(), or one less while index files below it are, or could by a roll become, part of a segment that is
+  // trusted and are not synced.
   Offset recovery_point_to_checkpoint() const;
 
  protected:

@@ -1,6 +1,6 @@
 // storage/partition_log_impl.h — the insides of PartitionLog, shared by its parts: append and life (partition_log.cc),
 // reading (log_reader.cc), times (time_lookup.cc), flush and truncation (log_durability.cc), retention
-// (partition_log_retention.cc), removal (segment_removal.cc), repair (index_repair.cc).
+// (partition_log_retention.cc), removal (segment_removal.cc), repair (index_repair.cc), moving (log_move.cc).
 // Nobody else includes it.
 //
 // What readers see is three things, stored in this order when all change: the list of segments, the end (offset, segment,
@@ -46,7 +46,7 @@ struct PartitionLog::Impl {
                             AppendResult& result) REQUIRES(mu);
   Result<bool> roll_when_due(std::span<const BatchToAppend> batches, ByteCount size) REQUIRES(mu);
   Result<void> roll(Offset new_base) REQUIRES(mu);
-  void finish_append(AppendResult& result, Offset rolled_to);
+  void finish_append(AppendResult& result, Offset rolled_to, DueFlush due_flush);
   void publish_unstable() REQUIRES(mu);
   void publish_segments() REQUIRES(mu) { segments_view.store(std::make_shared<const SegmentList>(segments)); }
   Segment& active() REQUIRES(mu) { return *segments.back(); }
@@ -70,7 +70,13 @@ struct PartitionLog::Impl {
                                                      FilePosition range_end, const LogEnd& end) const;
 
   // --- flush and truncation (log_durability.cc) ---
-  Result<void> flush_up_to(Offset offset) EXCLUDES(flush_mu, mu);
+  enum class FlushScope { everything, records };
+  Result<void> flush_up_to(Offset offset, FlushScope scope) EXCLUDES(flush_mu, mu);
+  void report_failure(const Error& why) EXCLUDES(mu);
+  // What needs no flush any more: it was flushed, or deleted.
+  Offset flushed_end() const {
+    return std::max(reported_recovery_point(), synced_to.load(std::memory_order_acquire));
+  }
   // Writes leader-epoch-checkpoint when it is behind: always before the recovery point moves.
   Result<void> save_epochs() REQUIRES(flush_mu) EXCLUDES(mu);
   Result<void> truncate(Offset offset) REQUIRES(flush_mu) EXCLUDES(mu);
@@ -145,7 +151,7 @@ struct PartitionLog::Impl {
   std::function<void(const Error&)> failure_callback GUARDED_BY(mu);
   std::function<void()> repair_callback GUARDED_BY(mu);
   mutable std::atomic<bool> repair_asked{false};
-  bool directory_is_new GUARDED_BY(mu) = false;  // its name is not durable yet
+  bool directory_is_new GUARDED_BY(mu) = false;  // its name may not be durable yet
   // After an unclean stop segments below the recovery point may lack a durable name: it covers deleted records
   // without a flush.
   bool names_unsynced GUARDED_BY(mu) = false;
@@ -160,6 +166,10 @@ struct PartitionLog::Impl {
   std::atomic<Offset> high_watermark;
   std::atomic<Offset> recovery_point;      // all below was flushed
   std::atomic<Offset> given_up{Offset{0}};  // all below was deleted
+  // All records below are on the disk. Ahead of the recovery point only where a full disk did not let the epochs be written.
+  std::atomic<Offset> synced_to{Offset{0}};
+  std::atomic<Offset> flush_due{Offset{0}};  // the end of the last append that made a flush due
+  std::atomic<bool> short_of_space{false};
   std::atomic<TimestampMs> last_flush;
   std::atomic<Offset> first_unstable{Offset{-1}};  // -1: none
 

@@ -35,6 +35,13 @@ Result<bool> ProducerSnapshots::take(const ProducerState& state, io::Fsync fsync
   return true;
 }
 
+Result<bool> ProducerSnapshots::take_if_there_is_room(const ProducerState& state, io::Fsync fsync) {
+  Result<bool> taken = take(state, fsync);
+  if (taken || taken.error().code != Errc::no_space) return taken;
+  logger_.warn("there is no room for producer snapshot {}: a restart reads the batches instead", path_of(state.map_end_offset()));
+  return false;
+}
+
 Result<void> ProducerSnapshots::remove(Offset offset) {
   Result<void> removed = fs_.remove_file(path_of(offset));
   if (!removed && removed.error().code != Errc::not_found) return removed.error();
@@ -165,10 +172,10 @@ Result<void> rebuild_producer_state(ProducerState& state, ProducerSnapshots& sna
     if (!segments.empty()) {
       for (Offset base : snapshot_bases) {
         state.set_map_end_offset(base);
-        TRY(snapshots.take(state, io::Fsync::no));
+        TRY(snapshots.take_if_there_is_room(state, io::Fsync::no));
       }
       state.set_map_end_offset(end);
-      TRY(snapshots.take(state, io::Fsync::yes));
+      TRY(snapshots.take_if_there_is_room(state, io::Fsync::yes));
     }
     return {};
   }
@@ -184,13 +191,13 @@ Result<void> rebuild_producer_state(ProducerState& state, ProducerSnapshots& sna
       const Offset from = std::max({segment.base_offset(), state.map_end_offset(), log_start});
       state.set_map_end_offset(from);
       if (std::ranges::find(snapshot_bases, segment.base_offset()) != snapshot_bases.end()) {
-        TRY(snapshots.take(state, io::Fsync::yes));
+        TRY(snapshots.take_if_there_is_room(state, io::Fsync::yes));
       }
       TRY(replay_segment(state, segment, from, i == end_segment ? std::optional<Offset>(end) : std::nullopt));
     }
   }
   state.set_map_end_offset(end);
-  TRY(snapshots.take(state, io::Fsync::yes));
+  TRY(snapshots.take_if_there_is_room(state, io::Fsync::yes));
   return {};
 }
 

@@ -34,6 +34,8 @@ class ProducerSnapshots {
 
   // Writes the state at its map end offset, when that lies behind the last snapshot. Answers whether it did.
   Result<bool> take(const ProducerState& state, io::Fsync fsync);
+  // The same where the state can also be had from the batches: on a full disk there is a warning and no snapshot.
+  Result<bool> take_if_there_is_room(const ProducerState& state, io::Fsync fsync);
 
   // Keeps those at segment bases, and of the others only the largest, that one only when it is no lower than the last
   // base. Answers the names of what went.

@@ -448,16 +448,24 @@ Result<void> Segment::index_batch(const BatchInfo& batch) {
 
 Result<void> Segment::append(BytesView bytes, std::span<const BatchInfo> batches) {
   const std::shared_ptr<io::File> log = TRY(file());
-  data_dirty_.store(true, std::memory_order_relaxed);
-  TRY(log->write_at(FilePosition{size_.load(std::memory_order_relaxed)}, bytes));
+  if (Result<void> written = log->write_at(FilePosition{size_.load(std::memory_order_relaxed)}, bytes); !written) {
+    if (written.error().code != Errc::no_space) return written;
+    // A full disk may have taken the first part. Cutting it off needs no room; where that fails the disk is to blame.
+    Result<void> cut = log->truncate(size());
+    if (!cut) return Error{Errc::io, cut.error().what, cut.error().sys_errno};
+    return written;
+  }
+  data_dirty_.store(true, std::memory_order_release);
   for (const BatchInfo& batch : batches) {
     if (!rolling_timestamp_ && batch.position == kStart) rolling_timestamp_ = batch.max_timestamp;
     if (batch.max_timestamp > max_timestamp_.load().timestamp) {
       max_timestamp_.store({batch.max_timestamp, batch.last_offset});
     }
     if (bytes_since_index_entry_ > settings_.index_interval_bytes.value) {
-      TRY(index_batch(batch));
-      bytes_since_index_entry_ = 0;
+      Result<void> indexed = index_batch(batch);
+      // The next batch tries again: a hint that is missing costs a longer scan and nothing else.
+      if (!indexed && indexed.error().code != Errc::no_space) return indexed;
+      if (indexed) bytes_since_index_entry_ = 0;
     }
     bytes_since_index_entry_ += batch.size.value;
   }
@@ -467,8 +475,8 @@ Result<void> Segment::append(BytesView bytes, std::span<const BatchInfo> batches
 
 Result<void> Segment::append_aborted(const AbortedEntry& entry) {
   TxnIndex* index = TRY(txn_index());
-  txn_dirty_.store(true, std::memory_order_release);
   TRY(index->append(entry));
+  txn_dirty_.store(true, std::memory_order_release);
   has_txn_index_.store(true, std::memory_order_release);
   return {};
 }
@@ -535,11 +543,26 @@ Result<ByteCount> Segment::truncate_to(Offset target, TimestampMs now) {
   return old_size - new_size;
 }
 
-Result<void> Segment::sync() {
+bool Segment::needs_sync() const {
+  return data_dirty_.load(std::memory_order_acquire) || index_dirty_.load(std::memory_order_acquire) ||
+         txn_dirty_.load(std::memory_order_acquire) || syncs_under_way_.load(std::memory_order_acquire) > 0;
+}
+
+Result<void> Segment::sync_records() {
   if (data_dirty_.exchange(false, std::memory_order_acq_rel)) {
     const std::shared_ptr<io::File> log = TRY(file());
     TRY(log->sync_data());
   }
+  return {};
+}
+
+Result<void> Segment::sync() {
+  struct UnderWay {
+    std::atomic<int>& count;
+    explicit UnderWay(std::atomic<int>& counted) : count(counted) { count.fetch_add(1, std::memory_order_acq_rel); }
+    ~UnderWay() { count.fetch_sub(1, std::memory_order_acq_rel); }
+  } under_way(syncs_under_way_);
+  TRY(sync_records());
   if (index_dirty_.exchange(false, std::memory_order_acq_rel)) {
     if (OffsetIndex* index = offset_index_open_.load(std::memory_order_acquire)) TRY(index->sync());
     if (TimeIndex* index = time_index_open_.load(std::memory_order_acquire)) TRY(index->sync());

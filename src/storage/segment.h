@@ -132,7 +132,8 @@ class Segment {
   // --- write side ---
   // Opens or creates both index files at full length. Before append, should_roll and recovery.
   Result<void> prepare_for_append();
-  // Writes `bytes` at the end and indexes the batches in it (positions are those in the file).
+  // Writes `bytes` at the end and indexes the batches in it (positions are those in the file). Errors: no_space, with nothing
+  // of them left in the file; io, after which the file holds who knows what. No room for an index entry is no error.
   Result<void> append(BytesView bytes, std::span<const BatchInfo> batches);
   Result<RollCandidate> roll_candidate();
   Result<void> append_aborted(const AbortedEntry& entry);
@@ -157,6 +158,12 @@ class Segment {
   // Waits until the batches and index entries made since the last call are on the disk; nothing to do otherwise. May run
   // beside the writer.
   Result<void> sync();
+  // Of the batches alone.
+  Result<void> sync_records();
+  // Its batches may not be on the disk, whoever wrote them.
+  void mark_unsynced() { data_dirty_.store(true, std::memory_order_release); }
+  // Whether sync() has something to do or is at it.
+  bool needs_sync() const;
   Result<void> remove_files();
 
  private:
@@ -217,10 +224,12 @@ class Segment {
   std::optional<TimestampMs> rolling_timestamp_;
   std::int64_t last_indexed_position_ = 0;  // while rebuilding
 
-  // What sync() has still to do. Set before the write, so that a sync beside it can only do too much.
+  // What sync() has still to do. Set after the write: a sync that clears it has the bytes, one that came before them leaves
+  // it standing.
   std::atomic<bool> data_dirty_{false};
   std::atomic<bool> index_dirty_{false};
   std::atomic<bool> txn_dirty_{false};
+  std::atomic<int> syncs_under_way_{0};
 };
 
 // The segments of a log, ascending by base offset, never empty once a log is open. Immutable when published.

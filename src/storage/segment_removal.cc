@@ -1,6 +1,7 @@
 // How segments leave a log: renamed at once, deleted later. See retire() in partition_log_impl.h.
 
 #include <algorithm>
+#include <array>
 
 #include "storage/directory_files.h"
 #include "storage/partition_log_impl.h"
@@ -22,7 +23,13 @@ Result<void> PartitionLog::Impl::retire(const SegmentList& gone, std::span<const
   files.due = env.clock->monotonic() + to_ns(std::max(delay, DurationMs{0}));
   const auto rename_all = [&]() -> Result<void> {
     for (const auto& segment : gone) {
-      TRY(segment->change_suffix(kDeletedSuffix));
+      std::array<io::Path, kSegmentSuffixes.size()> old_names;
+      std::ranges::transform(kSegmentSuffixes, old_names.begin(), [&](std::string_view s) { return segment->path_of(s); });
+      if (Result<void> moved = segment->change_suffix(kDeletedSuffix); !moved) {
+        if (moved.error().code != Errc::no_space) return moved;
+        // Not even the directory has room for a longer name. These files are what there is too much of.
+        for (const io::Path& name : old_names) env.fs->remove_file(name).has_value();
+      }
       for (std::string_view suffix : kSegmentSuffixes) {
         files.names.push_back(std::string(io::file_name(segment->path_of(suffix))));
       }
@@ -31,6 +38,7 @@ Result<void> PartitionLog::Impl::retire(const SegmentList& gone, std::span<const
       const std::string name = segment_file_name(offset, kSnapshotSuffix);
       std::string deleted = name + std::string(kDeletedSuffix);
       Result<void> moved = env.fs->rename(io::join(where, name), io::join(where, deleted));
+      if (!moved && moved.error().code == Errc::no_space) moved = env.fs->remove_file(io::join(where, name));
       if (!moved && moved.error().code != Errc::not_found) return moved;
       files.names.push_back(std::move(deleted));
     }
