@@ -10,6 +10,7 @@
 #include "broker/handlers/api_table.h"
 #include "broker/handlers/parked_fetches.h"
 #include "broker/handlers/scratch.h"
+#include "broker/metadata/start_reserve.h"
 #include "broker/producer_ids.h"
 #include "broker/storage_errors.h"
 #include "protocol/header.h"
@@ -18,6 +19,7 @@ namespace cordwood::broker {
 namespace {
 
 constexpr std::int16_t kApiVersionsKey = 18;
+constexpr DurationMs kReserveInterval{60'000};
 
 std::int16_t security_protocol_number(const std::string& name) {
   if (name == "SSL") return 1;
@@ -32,10 +34,14 @@ metadata::Endpoint endpoint(const ListenerAddress& listener) {
           security_protocol_number(listener.protocol)};
 }
 
+const io::Path& metadata_dir(const Config& config) {
+  return config.metadata_log_dir.empty() ? config.log_dirs.front() : config.metadata_log_dir;
+}
+
 metadata::ControllerOptions controller_options(const Config& config) {
   metadata::ControllerOptions options;
   options.node_id = config.node_id;
-  options.metadata_dir = config.metadata_log_dir.empty() ? config.log_dirs.front() : config.metadata_log_dir;
+  options.metadata_dir = metadata_dir(config);
   const auto& listeners = config.advertised_listeners ? *config.advertised_listeners : config.listeners;
   for (const ListenerAddress& listener : listeners) options.listeners.push_back(endpoint(listener));
   options.controller_listener = endpoint(config.controller_listener);
@@ -60,6 +66,7 @@ storage::LogManagerOptions log_manager_options(const Config& config) {
   options.flush_scheduler_interval = config.log_flush_scheduler_interval_ms;
   options.retention_check_interval = config.log_retention_check_interval_ms;
   options.initial_task_delay = config.log_initial_task_delay_ms;
+  options.min_free = config.min_free_bytes;
   options.producer.expiration_ms = config.producer_id_expiration_ms;
   options.cleaner = configs::make_cleaner_options(config, metadata::Image{});
   return options;
@@ -84,6 +91,8 @@ Broker::Broker(storage::LogEnvironment environment, Config config)
 
 Broker::~Broker() {
   // Threads first: each calls into what is destroyed after it.
+  if (log_mover_) log_mover_->stop();
+  if (group_commit_) group_commit_->stop();
   if (logs_) logs_->cleaner().stop();
   if (background_) background_->stop();
   if (groups_) groups_->stop();
@@ -107,10 +116,16 @@ Result<void> Broker::open_directories() {
       static_cast<std::size_t>(std::max(0, config_.max_incremental_fetch_session_cache_slots)), random(), clock());
   parked_fetches_ = std::make_unique<ParkedFetches>();
   scratch_ = std::make_unique<HandlerScratch>();
+  group_commit_ = std::make_unique<storage::GroupCommit>();
+  log_mover_ = std::make_unique<storage::LogMover>(
+      environment_, *logs_,
+      [this](const TopicPartition& partition, Uuid directory) { controller_->log_moved(partition, directory); });
   return {};
 }
 
 Result<void> Broker::open_controller() {
+  // The locks are ours by now.
+  TRY(metadata::release_start_reserve(*environment_.fs, metadata_dir(config_)));
   controller_ = TRY(metadata::Controller::open(environment_, *logs_, controller_options(config_)));
   partitions_ = std::make_unique<PartitionTable>(
       config_.node_id, *logs_,
@@ -153,22 +168,39 @@ Result<void> Broker::lead() {
   TRY(groups_->start());
   groups_follow_ = true;
   logs_->start_background(*background_);
+  log_mover_->go_on(logs_->unfinished_moves());
+  keep_start_reserve();
   logs_->cleaner().reconfigure(configs::make_cleaner_options(config_, *image()));
   // A produce comes first: the cleaner has the time that is left.
   logs_->start_cleaner([this](int index) {
     return std::make_unique<ThreadExecutor>(clock(), fmt::format("cleaner-{}", index).c_str(), ThreadPriority::low);
   });
+  // Posted: it may be said in the middle of an append, with locks held that noticing needs.
+  const auto notice = [this] { background_->post([this] { notice_failed_directories(); }); };
+  logs_->on_directory_failure([notice](std::size_t) { notice(); });
+  notice();
   return {};
+}
+
+void Broker::keep_start_reserve() {
+  metadata::keep_start_reserve(*environment_.fs, metadata_dir(config_));
+  background_->schedule(clock().monotonic() + to_ns(kReserveInterval), [this] { keep_start_reserve(); });
 }
 
 Result<void> Broker::shut_down() {
   if (shut_down_.exchange(true)) return {};
+  log_mover_->stop();
+  group_commit_->stop();
   parked_fetches_->answer_all();
   groups_->stop();
   auto broker_epoch = controller_->shut_down();
+  // The metadata log is closed: what it does not need any more may be needed for checkpoints.
+  Result<void> released = metadata::release_start_reserve(*environment_.fs, metadata_dir(config_));
   // Without the epoch in it the mark of a clean stop is still true.
   Result<void> logs_closed = logs_->shut_down(broker_epoch ? *broker_epoch : -1);
   background_->stop();
+  metadata::keep_start_reserve(*environment_.fs, metadata_dir(config_));
+  if (!released) return released;
   if (!broker_epoch) return broker_epoch.error();
   return logs_closed;
 }
@@ -212,7 +244,54 @@ void Broker::log_failed(const storage::PartitionLog& log, const Error& error) {
   notice_failed_directories();
 }
 
+void Broker::when_flushed(std::shared_ptr<Partition> partition, Executor& loop,
+                          std::function<void(const Result<void>&)> then) {
+  std::shared_ptr<storage::PartitionLog> log = partition->log();
+  group_commit_->when_flushed(
+      log, [this, partition = std::move(partition), &loop, then = std::move(then)](const Result<void>& flushed) {
+        if (flushed) {
+          partition->on_flushed();
+        } else {
+          log_failed(*partition->log(), flushed.error());
+        }
+        loop.post([then, flushed] { then(flushed); });
+      });
+}
+
+void Broker::on_fatal(std::function<void(const std::string& why)> stop) {
+  std::optional<std::string> already;
+  {
+    MutexLock lock(failed_mu_);
+    already = fatal_;
+    stop_ = stop;
+  }
+  if (already) stop(*already);
+}
+
+void Broker::stop_when_nothing_is_left() {
+  bool any_left = false;
+  std::string why;
+  for (const storage::LogDirectory& directory : logs_->directories()) {
+    if (!directory.offline) {
+      any_left = true;
+    } else if (directory.path == metadata_dir(config_)) {
+      why = fmt::format("the log directory {} with the metadata has failed", directory.path);
+    }
+  }
+  if (!any_left) why = "every log directory has failed";
+  if (why.empty()) return;
+  std::function<void(const std::string&)> stop;
+  {
+    MutexLock lock(failed_mu_);
+    if (fatal_) return;
+    fatal_ = why;
+    stop = stop_;
+  }
+  if (stop) stop(why);
+}
+
 void Broker::notice_failed_directories() {
+  stop_when_nothing_is_left();
   for (const storage::LogDirectory& directory : logs_->directories()) {
     if (!directory.offline) continue;
     {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,7 +17,9 @@
 #include "broker/metadata/controller.h"
 #include "broker/partition_table.h"
 #include "protocol/exchange.h"
+#include "storage/group_commit.h"
 #include "storage/log_manager.h"
+#include "storage/log_mover.h"
 
 namespace cordwood::broker {
 
@@ -57,6 +60,7 @@ class Broker {
   groups::Coordinator& groups() { return *groups_; }
   FetchSessionCache& fetch_sessions() { return *fetch_sessions_; }
   ProducerIdAllocator& producer_ids() { return *producer_ids_; }
+  storage::LogMover& log_mover() { return *log_mover_; }
   ParkedFetches& parked_fetches() { return *parked_fetches_; }
   HandlerScratch& scratch() { return *scratch_; }
   // For what must not run on a loop: fsync, topic creation, expiry.
@@ -67,6 +71,12 @@ class Broker {
   storage::LogConfig log_config(const std::string& topic) const;
   // A read or write of this log failed: takes its directory offline when the error means that. Any thread.
   void log_failed(const storage::PartitionLog& log, const Error& error);
+  // Runs `then` on `loop` once all that the partition's log holds now is on the disk and its high watermark has followed, or
+  // with the error of the flush. For acknowledgements that wait for the disk (flush.messages).
+  void when_flushed(std::shared_ptr<Partition> partition, Executor& loop, std::function<void(const Result<void>&)> then);
+  // `stop` is called, once, when the broker cannot go on: the last log directory has failed, or the one of the metadata.
+  // On a thread of the broker; the process is expected to end without an orderly stop, as Kafka's does.
+  void on_fatal(std::function<void(const std::string& why)> stop);
 
  private:
   Broker(storage::LogEnvironment environment, Config config);
@@ -76,6 +86,9 @@ class Broker {
   Result<void> lead();
   // Directories that failed, here or in the background: their partitions answer so, and the controller hears of it.
   void notice_failed_directories();
+  void stop_when_nothing_is_left();
+  // Once a minute: what the metadata log has used of it comes back.
+  void keep_start_reserve();
 
   storage::LogEnvironment environment_;
   Config config_;
@@ -88,11 +101,15 @@ class Broker {
   std::unique_ptr<ParkedFetches> parked_fetches_;
   std::unique_ptr<HandlerScratch> scratch_;
   std::unique_ptr<groups::Coordinator> groups_;
+  std::unique_ptr<storage::GroupCommit> group_commit_;
+  std::unique_ptr<storage::LogMover> log_mover_;
   // Set once each during the start: from then on the partitions, and the groups, follow every change of the image.
   std::atomic<bool> partitions_follow_ = false;
   std::atomic<bool> groups_follow_ = false;
   Mutex failed_mu_;
   std::set<Uuid> failed_directories_ GUARDED_BY(failed_mu_);  // those that were noticed
+  std::function<void(const std::string&)> stop_ GUARDED_BY(failed_mu_);
+  std::optional<std::string> fatal_ GUARDED_BY(failed_mu_);  // before there was anybody to tell
   std::atomic<bool> shut_down_ = false;
 };
 

@@ -78,6 +78,8 @@ struct Config {
   DurationMs producer_id_expiration_ms{86'400'000};
   DurationMs producer_id_expiration_check_interval_ms{600'000};
 
+  ByteCount min_free_bytes{64 * MiB};                  // cordwood.min.free.bytes: with less, leaders take no records
+
   // Every key that was set, as text, for DescribeConfigs (STATIC_BROKER_CONFIG) and as defaults of topic configs.
   std::map<std::string, std::string> given;
 

@@ -88,6 +88,7 @@ TEST(Config, FieldsWithoutAValueHoldWhatTheTableSays) {
     EXPECT_EQ(set.log_flush_scheduler_interval_ms, plain.log_flush_scheduler_interval_ms);
     EXPECT_EQ(set.log_retention_check_interval_ms, plain.log_retention_check_interval_ms);
     EXPECT_EQ(set.log_initial_task_delay_ms, plain.log_initial_task_delay_ms);
+    EXPECT_EQ(set.min_free_bytes, plain.min_free_bytes);
     EXPECT_EQ(set.producer_id_expiration_ms, plain.producer_id_expiration_ms);
     EXPECT_EQ(set.producer_id_expiration_check_interval_ms, plain.producer_id_expiration_check_interval_ms);
     EXPECT_EQ(set.metadata_log_max_record_bytes_between_snapshots, plain.metadata_log_max_record_bytes_between_snapshots);

@@ -1,6 +1,10 @@
 // A disk that fails under a running broker: what it held is answered with KAFKA_STORAGE_ERROR, the rest goes on.
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <chrono>
+#include <future>
+
 #include "broker/broker_testing.h"
 #include "protocol/messages/describe_log_dirs.h"
 #include "protocol/messages/fetch.h"
@@ -99,10 +103,148 @@ TEST_F(DataPathFaultsTest, FailedWriteTakesItsDirectoryOffline) {
   EXPECT_TRUE(broker_->partitions().find("later", PartitionId{0})->log()->directory().starts_with("/meta"));
 }
 
-TEST_F(DataPathFaultsTest, FullDiskIsAFailure) {
-  broker_.faults().arm({.counted = io::FileCall::write, .fail_at = 1, .sys_errno = 28});
+TEST_F(DataPathFaultsTest, FullDiskIsNoFailure) {
+  using Shape = io::Fault::Shape;
+  for (const Shape shape : {Shape::refuse, Shape::shorten}) {
+    broker_.faults().arm({.counted = io::FileCall::write, .fail_at = 1, .shape = shape, .sys_errno = ENOSPC});
+    EXPECT_EQ(produce(lost_), ErrorCode::KAFKA_STORAGE_ERROR);
+    EXPECT_EQ(fetch(lost_), ErrorCode::NONE);
+    // Until the next look at the disk it stays so, without a call that would fail again.
+    EXPECT_EQ(produce(lost_), ErrorCode::KAFKA_STORAGE_ERROR);
+    EXPECT_EQ(produce(kept_), ErrorCode::NONE);
+    broker_->logs().check_space();
+    EXPECT_EQ(produce(lost_), ErrorCode::NONE);
+  }
+  auto log = broker_->partitions().find("t", PartitionId{lost_})->log();
+  EXPECT_EQ(log->log_end_offset().value, 3);
+  EXPECT_EQ(broker_->image()->partition({"t", PartitionId{lost_}})->leader, NodeId{1});
+}
+
+TEST_F(DataPathFaultsTest, NearlyFullDiskTakesNoRecords) {
+  broker_.files().set_space({.total = {100 * GiB}, .available = {63 * MiB}});
+  broker_->logs().check_space();
+  for (std::int32_t partition = 0; partition < 4; ++partition) {
+    EXPECT_EQ(produce(partition), ErrorCode::KAFKA_STORAGE_ERROR);
+    EXPECT_EQ(fetch(partition), ErrorCode::NONE);
+  }
+  // Of a small disk a twentieth is kept.
+  broker_.files().set_space({.total = {100 * MiB}, .available = {6 * MiB}});
+  broker_->logs().check_space();
+  EXPECT_EQ(produce(lost_), ErrorCode::NONE);
+  broker_.files().set_space({.total = {100 * MiB}, .available = {4 * MiB}});
+  broker_->logs().check_space();
   EXPECT_EQ(produce(lost_), ErrorCode::KAFKA_STORAGE_ERROR);
-  EXPECT_EQ(fetch(lost_), ErrorCode::KAFKA_STORAGE_ERROR);
+}
+
+// --- flush.messages ---
+
+class FlushedProduceTest : public DataPathFaultsTest {
+ protected:
+  FlushedProduceTest() {
+    broker_.create_topic("durable", 4, {{"flush.messages", "1"}});
+    for (std::int32_t i = 0; i < 4; ++i) {
+      if (broker_->partitions().find("durable", PartitionId{i})->log()->directory().starts_with("/data")) on_data_ = i;
+    }
+  }
+  ProduceRequest request(std::int16_t acks = 1) {
+    record::BatchBuilder builder{record::BatchOptions{}};
+    builder.add(broker_.clock().now(), {}, as_bytes("value"));
+    batch_ = builder.build();
+    ProduceRequest request;
+    request.acks = acks;
+    auto& topic = request.topic_data.emplace_back();
+    topic.name = "durable";
+    topic.partition_data.push_back({on_data_, protocol::Records{batch_, {}}});
+    return request;
+  }
+  std::shared_ptr<storage::PartitionLog> log() {
+    return broker_->partitions().find("durable", PartitionId{on_data_})->log();
+  }
+  std::int32_t on_data_ = -1;
+  ByteVector batch_;
+};
+
+TEST_F(FlushedProduceTest, IsAnsweredAndSeenWhenItIsOnTheDisk) {
+  std::promise<void> disk;
+  std::shared_future<void> disk_is_done = disk.get_future().share();
+  broker_.faults().before_each_call([disk_is_done](io::FileCall call, const std::string& subject) {
+    if (call == io::FileCall::sync && subject.ends_with(".log") && subject.starts_with("/data/durable")) disk_is_done.wait();
+  });
+  auto waiting = broker_.send<ProduceResponse>(request(), 12);
+  // The loop goes on meanwhile.
+  EXPECT_EQ(produce(kept_), ErrorCode::NONE);
+  EXPECT_FALSE(waiting.done());
+  EXPECT_EQ(log()->log_end_offset().value, 1);
+  EXPECT_EQ(log()->high_watermark().value, 0);
+  // A second one, of another connection, waits as well.
+  auto second = broker_.send<ProduceResponse>(request(-1), 12, broker_.connect());
+  EXPECT_FALSE(second.done());
+  disk.set_value();
+  EXPECT_EQ(waiting.get()->responses.at(0).partition_responses.at(0).base_offset, 0);
+  EXPECT_EQ(second.get()->responses.at(0).partition_responses.at(0).base_offset, 1);
+  EXPECT_EQ(log()->high_watermark().value, 2);
+  EXPECT_EQ(log()->recovery_point().value, 2);
+  broker_.faults().before_each_call({});
+  broker_.crash(7);
+  EXPECT_EQ(log()->log_end_offset().value, 2);
+}
+
+TEST_F(FlushedProduceTest, FailedFlushIsAnsweredAndNotTriedAgain) {
+  broker_.faults().arm({.counted = io::FileCall::sync, .fail_at = 1});
+  auto answer = broker_.call<ProduceResponse>(request(), 12);
+  const auto& partition = answer->responses.at(0).partition_responses.at(0);
+  EXPECT_EQ(partition.error_code, ErrorCode::KAFKA_STORAGE_ERROR);
+  EXPECT_EQ(partition.base_offset, -1);
+  EXPECT_EQ(broker_.faults().calls(), 1) << "only one fsync, which failed";
+  EXPECT_EQ(fetch(lost_), ErrorCode::KAFKA_STORAGE_ERROR) << "the directory is offline";
+  EXPECT_EQ(fetch(kept_), ErrorCode::NONE);
+}
+
+TEST_F(FlushedProduceTest, WithoutAcknowledgementItIsFlushedToo) {
+  auto outcome = broker_.send<ProduceResponse>(request(0), 12).outcome();
+  EXPECT_EQ(outcome.kind, TestOutcome::Kind::nothing);
+  EXPECT_EQ(log()->recovery_point().value, 1);
+  broker_.faults().arm({.counted = io::FileCall::sync, .fail_at = 1});
+  EXPECT_EQ(broker_.send<ProduceResponse>(request(0), 12).outcome().kind, TestOutcome::Kind::closed);
+}
+
+TEST_F(FlushedProduceTest, RepetitionWaitsForTheFirst) {
+  std::promise<void> disk;
+  std::shared_future<void> disk_is_done = disk.get_future().share();
+  broker_.faults().before_each_call([disk_is_done](io::FileCall call, const std::string& subject) {
+    if (call == io::FileCall::sync && subject.ends_with(".log") && subject.starts_with("/data/durable")) disk_is_done.wait();
+  });
+  const auto numbered = [&] {
+    ProduceRequest wanted = request();
+    record::BatchBuilder builder{record::BatchOptions{.producer_id = 5, .producer_epoch = 0, .base_sequence = 0}};
+    builder.add(broker_.clock().now(), {}, as_bytes("value"));
+    batch_ = builder.build();
+    wanted.topic_data[0].partition_data[0].records = protocol::Records{batch_, {}};
+    return wanted;
+  };
+  auto first = broker_.send<ProduceResponse>(numbered(), 12);
+  auto again = broker_.send<ProduceResponse>(numbered(), 12, broker_.connect());
+  EXPECT_FALSE(first.done());
+  EXPECT_FALSE(again.done());
+  disk.set_value();
+  EXPECT_EQ(first.get()->responses.at(0).partition_responses.at(0).base_offset, 0);
+  EXPECT_EQ(again.get()->responses.at(0).partition_responses.at(0).base_offset, 0);
+  EXPECT_EQ(log()->log_end_offset().value, 1);
+}
+
+// --- the end ---
+
+TEST_F(DataPathFaultsTest, LastDirectoryAndTheMetadataAreFatal) {
+  std::promise<std::string> fatal;
+  broker_->on_fatal([&](const std::string& why) { fatal.set_value(why); });
+  broker_.faults().arm({.counted = io::FileCall::write, .fail_at = 1});
+  EXPECT_EQ(produce(lost_), ErrorCode::KAFKA_STORAGE_ERROR);
+  broker_.create_topic("lives");
+  broker_.faults().arm({.counted = io::FileCall::write, .fail_at = 1});
+  EXPECT_EQ(produce(kept_), ErrorCode::KAFKA_STORAGE_ERROR);
+  std::future<std::string> why = fatal.get_future();
+  ASSERT_EQ(why.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  EXPECT_NE(why.get().find("every log directory has failed"), std::string::npos);
 }
 
 TEST_F(DataPathFaultsTest, WhatWasAcknowledgedIsThereWhenTheDiskIsBack) {

@@ -20,7 +20,7 @@ ErrorCode Partition::why_not_leader() const {
 }
 
 void Partition::advance_high_watermark() {
-  if (state_.isr.size() == 1 && state_.isr.front() == this_node_) log_->set_high_watermark(log_->log_end_offset());
+  if (state_.isr.size() == 1 && state_.isr.front() == this_node_) log_->set_high_watermark(log_->settled_end());
 }
 
 Result<void> Partition::apply(const metadata::PartitionState& state) {
@@ -62,7 +62,7 @@ bool Partition::is_remote_replica(NodeId node) const {
   return applied_ && node != this_node_ && std::ranges::find(state_.replicas, node) != state_.replicas.end();
 }
 
-Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOrigin origin) {
+Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOrigin origin, storage::DueFlush due_flush) {
   Appended appended;
   {
     std::shared_lock lock(role_mu_);
@@ -72,8 +72,14 @@ Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOri
       appended.code = why_not_leader();
       return appended;
     }
+    if (origin == storage::AppendOrigin::client && log_->is_short_of_space()) {
+      appended.fault = storage::AppendFault::storage_error;
+      appended.error = Error{Errc::no_space, "no records are taken: the disk of " + log_->directory() + " is nearly full"};
+      appended.code = ErrorCode::KAFKA_STORAGE_ERROR;
+      return appended;
+    }
     static_cast<storage::AppendResult&>(appended) =
-        log_->append_as_leader(batch, LeaderEpoch{state_.leader_epoch}, origin);
+        log_->append_as_leader(batch, LeaderEpoch{state_.leader_epoch}, origin, {}, due_flush);
     if (appended.fault != storage::AppendFault::none) {
       appended.code = error_code_of(appended);
       return appended;
@@ -82,6 +88,14 @@ Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOri
   }
   if (!appended.duplicate) wake_all();
   return appended;
+}
+
+void Partition::on_flushed() {
+  {
+    std::shared_lock lock(role_mu_);
+    if (leads()) advance_high_watermark();
+  }
+  wake_all();
 }
 
 Partition::WaiterId Partition::add_waiter(std::function<void()> wake) {

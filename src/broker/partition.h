@@ -52,8 +52,13 @@ class Partition {
   struct Appended : storage::AppendResult {
     protocol::ErrorCode code = protocol::ErrorCode::NONE;
   };
-  // Appends one validated batch and moves the high watermark (ISR of one: to the log end), then wakes waiters.
-  Appended append(MutableBytesView batch, storage::AppendOrigin origin);
+  // Appends one validated batch and moves the high watermark (ISR of one: to the log end), then wakes waiters. Where the
+  // result has a `flush_to` (DueFlush::by_caller), the records are acknowledged and seen after the flush, by on_flushed().
+  // A client's records are refused while the disk is nearly full: KAFKA_STORAGE_ERROR, with an error of no_space.
+  Appended append(MutableBytesView batch, storage::AppendOrigin origin,
+                  storage::DueFlush due_flush = storage::DueFlush::by_append);
+  // More of the log is on the disk: the high watermark follows, waiters wake.
+  void on_flushed();
 
   // `wake` runs (on any thread, once at most, no lock of ours held) when the log end, the high watermark, the last stable
   // offset, the leadership changes or the partition goes away. It must be cheap: post to a loop.

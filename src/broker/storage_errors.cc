@@ -71,10 +71,10 @@ ErrorCode error_code_of(record::ProduceFault fault) {
 bool takes_directory_offline(Errc code) {
   switch (code) {
     case Errc::io:
-    case Errc::no_space:
     case Errc::not_found:
     case Errc::exists:
       return true;
+    case Errc::no_space:
     case Errc::closed:
     case Errc::corrupt:
     case Errc::unsupported:

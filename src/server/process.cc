@@ -46,6 +46,8 @@ const char* wait_for_stop_signal() {
   return number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGHUP";
 }
 
+void halt() { ::_exit(1); }
+
 void raise_open_files_limit() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == files.rlim_max) return;

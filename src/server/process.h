@@ -13,6 +13,9 @@ void take_over_signals();
 // at once with exit code 130.
 const char* wait_for_stop_signal();
 
+// Ends the process now, with exit code 1: no destructor runs, nothing more is written.
+[[noreturn]] void halt();
+
 // The soft limit on open files goes up to the hard one: partitions and connections need one or more each.
 void raise_open_files_limit();
 

@@ -84,6 +84,11 @@ Result<void> run_broker(const RunBroker& command, Clock& clock, MonotonicNs bega
   TRY(server.bind());
   for (const auto& bound : server.bound()) config.set_bound_port(bound.name, bound.port);
   auto broker = TRY(broker::Broker::start({&fs, &clock, &random, &logger}, config));
+  // As Kafka: without an orderly stop, since there is nothing left that it could be written to.
+  broker->on_fatal([&logger](const std::string& why) {
+    logger.error("{}: the broker ends", why);
+    halt();
+  });
   sink.plug_in(*broker);
   if (auto started = server.start(); !started) {
     // The other reason is the one to tell; a stop that is not clean either costs a recovery, no data.

@@ -58,6 +58,7 @@ constexpr Binding kBindings[] = {
     {"log.flush.scheduler.interval.ms", assign<&Config::log_flush_scheduler_interval_ms>},
     {"log.retention.check.interval.ms", assign<&Config::log_retention_check_interval_ms>},
     {"log.initial.task.delay.ms", assign<&Config::log_initial_task_delay_ms>},
+    {"cordwood.min.free.bytes", assign<&Config::min_free_bytes>},
     {"producer.id.expiration.ms", assign<&Config::producer_id_expiration_ms>},
     {"producer.id.expiration.check.interval.ms", assign<&Config::producer_id_expiration_check_interval_ms>},
 };

@@ -144,7 +144,7 @@ Result<void> Coordinator::Impl::load(Shard& shard) {
   return {};
 }
 
-ErrorCode Coordinator::Impl::append(Shard& shard, const std::vector<GroupRecord>& records) {
+ErrorCode Coordinator::Impl::append(Shard& shard, const std::vector<GroupRecord>& records, bool* flush_due) {
   if (records.empty()) return ErrorCode::NONE;
   const std::int16_t offset_version = broker.image()->metadata_version() >= 26 ? 4 : 3;
   // Kafka's coordinators write base sequence 0 with producer id -1 (seen on 4.4.0).
@@ -158,7 +158,9 @@ ErrorCode Coordinator::Impl::append(Shard& shard, const std::vector<GroupRecord>
   ByteVector batch = builder.build();
   auto limit = shard.partition->log()->config().max_message_bytes;
   if (static_cast<std::int64_t>(batch.size()) > limit.value) return ErrorCode::UNKNOWN_SERVER_ERROR;
-  auto result = shard.partition->append(batch, storage::AppendOrigin::coordinator);
+  auto result = shard.partition->append(batch, storage::AppendOrigin::coordinator,
+                                        flush_due == nullptr ? storage::DueFlush::by_append : storage::DueFlush::by_caller);
+  if (flush_due != nullptr) *flush_due = result.flush_to.has_value();
   switch (result.fault) {
     case storage::AppendFault::none: return ErrorCode::NONE;
     case storage::AppendFault::storage_error: return ErrorCode::NOT_COORDINATOR;

@@ -28,6 +28,7 @@
 
 namespace cordwood::broker {
 class Broker;
+class Partition;
 }
 
 namespace cordwood::broker::groups {
@@ -64,7 +65,10 @@ class Coordinator {
   protocol::HeartbeatResponse heartbeat(const protocol::HeartbeatRequest& request);
   protocol::LeaveGroupResponse leave(const protocol::LeaveGroupRequest& request, const Caller& caller);
 
-  protocol::OffsetCommitResponse commit(const protocol::OffsetCommitRequest& request, const Caller& caller);
+  // `waits_for`, when given, becomes the partition of __consumer_offsets whose flush the answer has to wait for
+  // (Broker::when_flushed) where flush.messages made one due; without it the flush has happened.
+  protocol::OffsetCommitResponse commit(const protocol::OffsetCommitRequest& request, const Caller& caller,
+                                        std::shared_ptr<Partition>* waits_for = nullptr);
   protocol::OffsetFetchResponse fetch(const protocol::OffsetFetchRequest& request, const Caller& caller);
   protocol::OffsetDeleteResponse delete_offsets(const protocol::OffsetDeleteRequest& request);
 

@@ -41,8 +41,10 @@ struct Coordinator::Impl : std::enable_shared_from_this<Impl> {
   Result<void> load(Shard& shard);
   void adopt(const metadata::Image& image);
 
-  // Appends as one batch. NONE, or the code that a commit or a sync is answered with.
-  protocol::ErrorCode append(Shard& shard, const std::vector<GroupRecord>& records) REQUIRES(shard.mu);
+  // Appends as one batch. NONE, or the code that a commit or a sync is answered with. A flush that flush.messages makes due
+  // is waited for here, unless there is `flush_due`, which then becomes true.
+  protocol::ErrorCode append(Shard& shard, const std::vector<GroupRecord>& records, bool* flush_due = nullptr)
+      REQUIRES(shard.mu);
   // The only place where persisted offsets and removals change, in running and in replay.
   void apply(Shard& shard, const GroupRecord& record) REQUIRES(shard.mu);
   void remove_group(Shard& shard, const std::string& id) REQUIRES(shard.mu);

@@ -31,7 +31,8 @@ ErrorCode check_commit(const Group* group, const protocol::OffsetCommitRequest& 
 
 }  // namespace
 
-protocol::OffsetCommitResponse Coordinator::commit(const protocol::OffsetCommitRequest& request, const Caller& caller) {
+protocol::OffsetCommitResponse Coordinator::commit(const protocol::OffsetCommitRequest& request, const Caller& caller,
+                                                   std::shared_ptr<Partition>* waits_for) {
   protocol::OffsetCommitResponse response;
   auto image = impl_->broker.image();
 
@@ -96,7 +97,9 @@ protocol::OffsetCommitResponse Coordinator::commit(const protocol::OffsetCommitR
   }
   std::vector<GroupRecord> records;
   for (const auto& w : wanted) records.emplace_back(w.record);
-  auto error = impl_->append(*shard, records);
+  bool flush_due = false;
+  auto error = impl_->append(*shard, records, waits_for == nullptr ? nullptr : &flush_due);
+  if (flush_due) *waits_for = shard->partition;
   for (const auto& w : wanted) {
     response.topics[w.topic].partitions[w.partition].error_code = error;
     if (error == ErrorCode::NONE) impl_->apply(*shard, w.record);

@@ -3,11 +3,13 @@
 //
 // Each partition is validated, written and answered on its own, on the loop where the request arrived; the payload stays
 // in its frame from the socket to the write. acks=0 has no answer: a failure closes the connection, so that the client
-// looks for a new leader. Every code was seen on Apache Kafka 4.4.0. A transactional batch is never appended: there is no
+// looks for a new leader. Where flush.messages makes a flush due the answer waits for the disk, and the loop does not. Every code was seen on Apache Kafka 4.4.0. A transactional batch is never appended: there is no
 // transaction coordinator that could vouch for it, which is what the client is told.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "broker/authorizer.h"
 #include "broker/broker.h"
@@ -57,6 +59,54 @@ bool has_one_whole_batch(BytesView records) {
   return first > 0 && whole_batch_at(static_cast<std::size_t>(first)) == 0;
 }
 
+// An answer that waits until the partitions that it names are flushed. Touched on the connection's loop alone.
+class PendingProduce : public std::enable_shared_from_this<PendingProduce> {
+ public:
+  // A partition of the answer: where it stands in it.
+  struct Flush {
+    std::shared_ptr<Partition> partition;
+    std::size_t topic = 0;
+    std::size_t index = 0;
+  };
+
+  PendingProduce(Exchange exchange, ProduceResponse response, bool is_answered)
+      : exchange_(std::move(exchange)), response_(std::move(response)), is_answered_(is_answered) {}
+
+  void wait_for(Broker& broker, std::vector<Flush> flushes, std::optional<ErrorCode> failed) {
+    failed_ = failed;
+    missing_ = flushes.size();
+    for (Flush& flush : flushes) {
+      std::shared_ptr<Partition> partition = std::move(flush.partition);
+      broker.when_flushed(std::move(partition), exchange_.loop(),
+                          [self = shared_from_this(), topic = flush.topic, index = flush.index](const Result<void>& flushed) {
+                            self->on_flushed(topic, index, flushed);
+                          });
+    }
+  }
+
+ private:
+  void on_flushed(std::size_t topic, std::size_t index, const Result<void>& flushed) {
+    if (!flushed) {
+      ProduceResponse::Partition& partition = response_.responses[topic].partition_responses[index];
+      partition.error_code = ErrorCode::KAFKA_STORAGE_ERROR;
+      partition.base_offset = -1;
+      partition.log_append_time_ms = -1;
+      partition.log_start_offset = -1;
+      failed_ = ErrorCode::KAFKA_STORAGE_ERROR;
+    }
+    if (--missing_ > 0) return;
+    if (is_answered_) return exchange_.answer(response_);
+    if (!failed_) return exchange_.answer_nothing();
+    exchange_.close("a produce with acks=0 failed: " + std::string(protocol::name_of(*failed_)));
+  }
+
+  Exchange exchange_;
+  ProduceResponse response_;
+  bool is_answered_;  // acks=0 is not
+  std::optional<ErrorCode> failed_;
+  std::size_t missing_ = 0;
+};
+
 class ProduceCall {
  public:
   ProduceCall(Broker& broker, Exchange& exchange, ProduceScratch& scratch)
@@ -86,6 +136,7 @@ class ProduceCall {
       }
       auto& answers = response_.responses[topics - 1].partition_responses;
       if (partitions == answers.size()) answers.emplace_back();
+      here_ = {nullptr, topics - 1, partitions};
       produce(request_.topic_data[entry.topic], request_.topic_data[entry.topic].partition_data[entry.partition],
               answers[partitions++]);
     }
@@ -223,7 +274,9 @@ class ProduceCall {
     record::ValidatedBatch validated = record::validate_produce(in_frame(records), scratch_.rules);
     if (validated.fault != record::ProduceFault::none) return refuse(partition, records, validated, into);
 
-    Partition::Appended appended = partition.append(validated.batch, storage::AppendOrigin::client);
+    Partition::Appended appended =
+        partition.append(validated.batch, storage::AppendOrigin::client, storage::DueFlush::by_caller);
+    if (appended.flush_to) flushes_.push_back({located.partition, here_.topic, here_.index});
     if (appended.code != ErrorCode::NONE) return explain(partition, appended, into);
     into.base_offset = appended.base_offset.value;
     into.log_start_offset = appended.log_start_offset.value;
@@ -301,6 +354,8 @@ class ProduceCall {
       case storage::AppendFault::storage_error:
         if (appended.code == ErrorCode::NOT_LEADER_OR_FOLLOWER) {
           hint(leader_hint(broker_, partition.name()), into);
+        } else if (appended.error && appended.error->code == Errc::no_space) {
+          into.error_message = appended.error->message();
         } else if (appended.error) {
           broker_.log_failed(*partition.log(), *appended.error);
         }
@@ -317,6 +372,11 @@ class ProduceCall {
   }
 
   void answer() {
+    if (!flushes_.empty()) {
+      std::make_shared<PendingProduce>(std::move(exchange_), std::move(response_), request_.acks != 0)
+          ->wait_for(broker_, std::move(flushes_), failed_);
+      return;
+    }
     if (request_.acks != 0) return exchange_.answer(response_);
     if (!failed_) return exchange_.answer_nothing();
     exchange_.close("a produce with acks=0 failed: " + std::string(protocol::name_of(*failed_)));
@@ -330,6 +390,8 @@ class ProduceCall {
   TimestampMs now_;
   ErrorCode whole_request_error_ = ErrorCode::NONE;
   std::optional<ErrorCode> failed_;
+  PendingProduce::Flush here_;  // the entry that is worked on
+  std::vector<PendingProduce::Flush> flushes_;
 };
 
 }  // namespace

@@ -25,7 +25,22 @@ void handle_offset_commit(Broker& broker, Exchange exchange) {
     return exchange.answer(response);
   }
   const groups::Caller caller{exchange.version(), exchange.client_id(), exchange.peer().remote_host};
-  exchange.answer(broker.groups().commit(request, caller));
+  std::shared_ptr<Partition> waits_for;
+  protocol::OffsetCommitResponse response = broker.groups().commit(request, caller, &waits_for);
+  if (!waits_for) return exchange.answer(response);
+  Executor& loop = exchange.loop();
+  auto waiting = std::make_shared<Exchange>(std::move(exchange));
+  auto answer = std::make_shared<protocol::OffsetCommitResponse>(std::move(response));
+  broker.when_flushed(std::move(waits_for), loop, [waiting, answer](const Result<void>& flushed) {
+    for (auto& topic : answer->topics) {
+      for (auto& partition : topic.partitions) {
+        if (!flushed && partition.error_code == protocol::ErrorCode::NONE) {
+          partition.error_code = protocol::ErrorCode::NOT_COORDINATOR;
+        }
+      }
+    }
+    waiting->answer(*answer);
+  });
 }
 
 }  // namespace cordwood::broker

@@ -2,6 +2,7 @@
 //
 // Every directory of log.dirs with the partitions asked for: null asks for all, an empty list for none. Runs in the
 // background, since a sick disk may take its time to tell its space.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,11 +54,32 @@ void add_partitions(Broker& broker, Uuid directory, const Wanted& only, Describe
   }
 }
 
+// Those on their way into this directory.
+void add_copies(const std::vector<storage::LogMover::Status>& moves, std::size_t directory, const Wanted& only,
+                DescribeLogDirsResponse::Result& into) {
+  for (const storage::LogMover::Status& move : moves) {
+    if (move.directory != directory || (only && !only->contains(move.partition))) continue;
+    auto topic = std::ranges::find(into.topics, move.partition.topic, &DescribeLogDirsResponse::Topic::name);
+    if (topic == into.topics.end()) {
+      into.topics.emplace_back().name = move.partition.topic;
+      topic = std::prev(into.topics.end());
+    }
+    auto& entry = topic->partitions.emplace_back();
+    entry.partition_index = move.partition.partition.value;
+    entry.partition_size = move.copied.value;
+    entry.offset_lag = move.lag.value;
+    entry.is_future_key = true;
+  }
+}
+
 void describe(Broker& broker, const DescribeLogDirsRequest& request, DescribeLogDirsResponse& response) {
   Wanted only = wanted(request);
   auto image = broker.image();
   auto us = image->brokers.find(broker.config().node_id);
-  for (const storage::LogDirectory& directory : broker.logs().directories()) {
+  const std::vector<storage::LogMover::Status> moves = broker.log_mover().moves();
+  const std::vector<storage::LogDirectory> directories = broker.logs().directories();
+  for (std::size_t index = 0; index < directories.size(); ++index) {
+    const storage::LogDirectory& directory = directories[index];
     auto& result = response.results.emplace_back();
     result.log_dir = directory.path;
     if (directory.offline) {
@@ -73,6 +95,7 @@ void describe(Broker& broker, const DescribeLogDirsRequest& request, DescribeLog
       result.is_cordoned = std::find(cordoned.begin(), cordoned.end(), directory.id) != cordoned.end();
     }
     add_partitions(broker, directory.id, only, result);
+    add_copies(moves, index, only, result);
   }
 }
 

@@ -27,6 +27,7 @@ constexpr std::array kApis = {
     ApiEntry{23, "OffsetForLeaderEpoch", 2, 2, 4, handle_offset_for_leader_epoch},
     ApiEntry{32, "DescribeConfigs", 1, 1, 4, handle_describe_configs},
     ApiEntry{33, "AlterConfigs", 0, 0, 2, handle_alter_configs},
+    ApiEntry{34, "AlterReplicaLogDirs", 1, 1, 2, handle_alter_replica_log_dirs},
     ApiEntry{35, "DescribeLogDirs", 1, 1, 5, handle_describe_log_dirs},
     ApiEntry{37, "CreatePartitions", 0, 0, 3, handle_create_partitions},
     ApiEntry{42, "DeleteGroups", 0, 0, 3, handle_delete_groups},

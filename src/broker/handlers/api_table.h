@@ -46,6 +46,7 @@ void handle_init_producer_id(Broker&, Exchange);
 void handle_offset_for_leader_epoch(Broker&, Exchange);
 void handle_describe_configs(Broker&, Exchange);
 void handle_alter_configs(Broker&, Exchange);
+void handle_alter_replica_log_dirs(Broker&, Exchange);
 void handle_describe_log_dirs(Broker&, Exchange);
 void handle_create_partitions(Broker&, Exchange);
 void handle_delete_groups(Broker&, Exchange);

@@ -36,6 +36,13 @@ PartitionChangeRecord change_of(const TopicState& topic, PartitionId partition) 
   return change;
 }
 
+std::vector<Uuid> with_directory(const PartitionState& partition, std::size_t place, Uuid directory) {
+  std::vector<Uuid> directories = partition.directories;
+  directories.resize(partition.replicas.size(), kUnassignedDirectory);
+  directories[place] = directory;
+  return directories;
+}
+
 // What a partition that `node` leads, or is in sync with, becomes without it. With ELR the ISR may become empty, and the
 // last one that left stays eligible; without, the last one stays in the ISR.
 std::optional<PartitionChangeRecord> lose(const TopicState& topic, PartitionId index, const PartitionState& partition,
@@ -216,10 +223,7 @@ std::vector<MetadataRecord> unfencing(const Image& image, NodeId us, const Direc
     std::optional<PartitionChangeRecord> change = elect(topic, index, partition, us);
     if (image.metadata_version() >= kDirectoryIdsFrom && actual && named != actual) {
       if (!change) change = change_of(topic, index);
-      std::vector<Uuid> directories = partition.directories;
-      directories.resize(partition.replicas.size(), kUnassignedDirectory);
-      directories[place] = *actual;
-      change->directories = std::move(directories);
+      change->directories = with_directory(partition, place, *actual);
     }
     if (change) records.push_back(record_for(image.metadata_version(), std::move(*change)));
   });
@@ -244,6 +248,18 @@ std::vector<MetadataRecord> final_fencing(const Image& image, NodeId us) {
   auto broker = image.brokers.find(us);
   if (broker == image.brokers.end() || broker->second.fenced) return {};
   return {registration_change(image, broker->second, kFence)};
+}
+
+std::vector<MetadataRecord> directory_change(const Image& image, NodeId us, const TopicPartition& partition, Uuid directory) {
+  const PartitionState* state = image.partition(partition);
+  if (state == nullptr || image.metadata_version() < kDirectoryIdsFrom) return {};
+  const auto at = std::ranges::find(state->replicas, us);
+  if (at == state->replicas.end()) return {};
+  const auto place = static_cast<std::size_t>(at - state->replicas.begin());
+  if (place < state->directories.size() && state->directories[place] == directory) return {};
+  PartitionChangeRecord change = change_of(*image.topic(partition.topic), partition.partition);
+  change.directories = with_directory(*state, place, directory);
+  return {record_for(image.metadata_version(), std::move(change))};
 }
 
 std::vector<MetadataRecord> directory_failure(const Image& image, NodeId us, Uuid directory) {

@@ -53,6 +53,9 @@ std::vector<MetadataRecord> controlled_shutdown(const Image& image, NodeId us);
 // Fences us; an operation of its own, after the one before.
 std::vector<MetadataRecord> final_fencing(const Image& image, NodeId us);
 
+// The log of a partition of ours lies in another directory from now on. Nothing where the record says so already.
+std::vector<MetadataRecord> directory_change(const Image& image, NodeId us, const TopicPartition& partition, Uuid directory);
+
 // A log directory failed while running: its partitions lose their leader, the registration the directory.
 std::vector<MetadataRecord> directory_failure(const Image& image, NodeId us, Uuid directory);
 

@@ -423,6 +423,12 @@ Result<std::int64_t> Controller::shut_down() {
   return impl_->run([this] { return impl_->shut_down(); });
 }
 
+void Controller::log_moved(TopicPartition partition, Uuid directory) {
+  impl_->submit([this, partition = std::move(partition), directory](const Image& image) {
+    return Decision{directory_change(image, impl_->options.node_id, partition, directory), {}};
+  });
+}
+
 void Controller::directory_failed(Uuid directory) {
   impl_->submit([this, directory](const Image& image) {
     return Decision{directory_failure(image, impl_->options.node_id, directory), {}};

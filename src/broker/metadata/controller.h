@@ -79,6 +79,8 @@ class Controller {
   // What happens every minute from unfence() on: a snapshot when the oldest change without one is old enough, then
   // retention of snapshots and log. Blocks.
   void keep_house();
+  // A log has moved to another of our directories.
+  void log_moved(TopicPartition partition, Uuid directory);
   // Takes away the leaderships of partitions in a log directory that failed.
   void directory_failed(Uuid directory);
   // Controlled shutdown records and fencing; then closes the metadata log. Blocks. Answers the broker epoch for
