@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the benchmarks of Cordwood and of Apache Kafka's own engine side by side and prints the ratios.
 
-  run.py [append] [lookup] [open] [compact] [retention] [start]     all of them by default
+  run.py [append] [lookup] [open] [compact] [retention] [start] [flush]     all of them by default
   --rounds N      how often each side runs, taking turns (5); medians are compared
   --folder DIR    where the data goes (a temporary folder in build/bench): a disk, not a tmpfs
 
-Both engines get the same batches, one core each (the same one), and the page cache; nothing is fsynced. Kafka's JVM has
+Both engines get the same batches, one core each (the same one), and the page cache; nothing is fsynced, but by flush, where
+the disk decides: run it on a real one, with every core. Kafka's JVM has
 the options of kafka-run-class and kafka-server-start and is warmed up before anything is measured. CPU time is of the
 whole process, compiler and collector threads included; on a machine that does other things as well, trust it before
 the wall clock. Everything measured is also written to build/bench/results.json.
@@ -236,9 +237,36 @@ def bench_start(folder, rounds, results):
     show("clean stop", median(ours, "stop_ms"), median(theirs, "stop_ms"), "ms", "lower")
 
 
+# (connections, partitions)
+FLUSHES = [(1, 1), (16, 1), (16, 16), (64, 1), (64, 64)]
+
+
+def bench_flush(folder, rounds, results, warm_up=5, seconds=5):
+    heading("acknowledgements with flush.messages=1 (connections on partitions)")
+    both = {shape: ([], []) for shape in FLUSHES}
+    for i in range(rounds):
+        for side, make in enumerate((OurProcess, TheirProcess)):
+            own = os.path.join(folder, f"flush-{make.__name__}-{i}")
+            os.makedirs(own)
+            broker = make(own, free_port(), {})
+            with open(broker.log, "ab") as out:
+                broker.process = subprocess.Popen(broker.command, stdout=out, stderr=subprocess.STDOUT, cwd=own)
+            with broker:
+                run([os.path.join(PROGRAMS, "first_round_trip"), str(broker.port), "120"])  # it serves
+                for shape in FLUSHES:
+                    client = [os.path.join(PROGRAMS, "flush_bench"), broker.port, *shape, warm_up, seconds]
+                    both[shape][side].extend(run([str(word) for word in client]))
+                broker.stop()
+            shutil.rmtree(own)
+    for shape, (ours, theirs) in both.items():
+        results.append({"bench": "flush", "shape": shape, "cordwood": ours, "kafka": theirs})
+        show(f"{shape[0]} on {shape[1]}", median(ours, "per_s"), median(theirs, "per_s"), "acks/s", "higher")
+        show("  median time of one", median(ours, "p50_ms"), median(theirs, "p50_ms"), "ms", "lower")
+
+
 def main():
     benches = {"append": bench_append, "lookup": bench_lookup, "open": bench_open, "compact": bench_compact,
-               "retention": bench_retention, "start": bench_start}
+               "retention": bench_retention, "start": bench_start, "flush": bench_flush}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bench", nargs="*", help=", ".join(benches))
     parser.add_argument("--rounds", type=int, default=5)
