@@ -46,6 +46,10 @@ BatchInfo info_of(const record::BatchHeader& header, ByteCount size) {
   return info;
 }
 
+Offset offset_of(const record::BatchHeader& header, const record::RecordShape& shape) {
+  return {record::add_wrapping(header.base_offset.value, shape.offset_delta)};
+}
+
 ByteCount size_of(BytesView bytes) { return {static_cast<std::int64_t>(bytes.size())}; }
 
 }  // namespace
@@ -62,8 +66,13 @@ bool BatchFilter::must_stay(const record::BatchHeader& header) const {
 bool BatchFilter::keeps(const record::RecordShape& shape, Offset offset, const KeyHash& hash, bool tombstones_stay) const {
   if (offset > map_.latest()) return true;
   if (!shape.has_key()) return false;
-  // A key that the dirty part does not have was cleaned before: what is here is its last value.
-  if (const std::optional<Offset> last = map_.find(hash); last && offset < *last) return false;
+  switch (map_.standing(offset)) {
+    case LastOffsets::Standing::superseded: return false;
+    case LastOffsets::Standing::last: break;
+    case LastOffsets::Standing::unknown:
+      // A key that the dirty part does not have was cleaned before: what is here is its last value.
+      if (const std::optional<Offset> last = map_.find(hash); last && offset < *last) return false;
+  }
   return shape.value_size >= 0 || tombstones_stay;
 }
 
@@ -71,14 +80,14 @@ BatchFilter::Kept BatchFilter::choose(const record::BatchHeader& header, std::in
   const bool tombstones_stay = !header.has_delete_horizon() || settings.now < header.base_timestamp;
   hashes_.resize(shapes_.size());
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    if (!shapes_[i].has_key()) continue;
+    if (!shapes_[i].has_key() || map_.standing(offset_of(header, shapes_[i])) != LastOffsets::Standing::unknown) continue;
     hashes_[i] = map_.hash(BytesView(shapes_[i].key, static_cast<std::size_t>(shapes_[i].key_size)));
     map_.prefetch(hashes_[i]);
   }
   Kept kept;
   kept_.resize(shapes_.size());
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    const Offset offset{record::add_wrapping(header.base_offset.value, shapes_[i].offset_delta)};
+    const Offset offset = offset_of(header, shapes_[i]);
     kept_[i] = header.is_control() || keeps(shapes_[i], offset, hashes_[i], tombstones_stay) ? 1 : 0;
     if (kept_[i] != 0) {
       ++kept.count;

@@ -46,7 +46,7 @@ class CleaningPass {
 
  private:
   Result<void> build_map() {
-    map_.start((verdict_.first_uncleanable - verdict_.first_dirty).value);
+    map_.start((verdict_.first_uncleanable - verdict_.first_dirty).value, verdict_.first_dirty);
     OffsetMapBuilder builder(map_, view_.segments, {verdict_.first_dirty, verdict_.first_uncleanable}, buffer_,
                              settings_.between);
     builder.limits = limits();
@@ -124,6 +124,7 @@ class CleaningPass {
       filter.settings.legacy_tombstones_stay = TRY(source.file_time()) > legacy_horizon;
       TRY(filter_segment(source, filter, rewriter));
     }
+    TRY(write_out(rewriter));
     const TimestampMs modified = TRY(sources.back()->file_time());
     TRY(rewriter.finish(modified));
     statistics_->bytes_written += rewriter.bytes_written();
@@ -151,9 +152,13 @@ class CleaningPass {
         TRY(rewriter.take(*batch));
         rest = rest.subspan(entry.size());
       }
-      const ByteCount written = TRY(rewriter.write_out());
-      TRY(settings_.between(written));
+      if (rewriter.output().size() >= buffer_.size()) TRY(write_out(rewriter));
     }
+  }
+
+  Result<void> write_out(SegmentRewriter& rewriter) {
+    const ByteCount written = TRY(rewriter.write_out());
+    return settings_.between(written);
   }
 
   PartitionLog& log_;

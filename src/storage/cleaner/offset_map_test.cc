@@ -75,6 +75,80 @@ TEST(OffsetMap, KeepsTheLastOffsetOfAKey) {
   EXPECT_EQ(m.map.latest().value, 3);
 }
 
+// Far more keys than the first table has room for, so that it grows several times, with memory for all and just enough.
+TEST(OffsetMap, GrowsWithWhatIsPut) {
+  constexpr std::int64_t kKeys = 150'000;
+  for (std::int64_t slots : {4 * kKeys, kKeys + 1}) {
+    Map m(slots, 1.0);
+    m.map.start(kKeys, Offset{0});
+    for (std::int64_t i = 0; i < kKeys; ++i) m.put("key-" + std::to_string(i), i);
+    EXPECT_EQ(m.map.size(), kKeys);
+    for (std::int64_t i = 0; i < kKeys; ++i) ASSERT_EQ(m.find("key-" + std::to_string(i)), i);
+    EXPECT_EQ(m.find("another"), -1);
+  }
+}
+
+using Standing = LastOffsets::Standing;
+
+TEST(OffsetMap, KnowsWhichOffsetsAreTheLastOfTheirKeys) {
+  Map m(1000, 0.9);
+  m.map.start(100, Offset{50});
+  m.put("a", 50);
+  m.put("b", 51);
+  m.put("a", 53);
+  m.put("c", 149);
+  EXPECT_EQ(m.map.standing({49}), Standing::unknown);
+  EXPECT_EQ(m.map.standing({50}), Standing::superseded);
+  EXPECT_EQ(m.map.standing({51}), Standing::last);
+  EXPECT_EQ(m.map.standing({52}), Standing::unknown);  // nothing was put there
+  EXPECT_EQ(m.map.standing({53}), Standing::last);
+  EXPECT_EQ(m.map.standing({149}), Standing::last);
+  EXPECT_EQ(m.map.standing({150}), Standing::unknown);
+  EXPECT_EQ(m.map.standing({INT64_MIN}), Standing::unknown);
+  EXPECT_EQ(m.map.standing({INT64_MAX}), Standing::unknown);
+  m.map.start(100, Offset{50});
+  EXPECT_EQ(m.map.standing({51}), Standing::unknown);
+}
+
+// Its answer must be that of the map for the record's key, whatever the keys and offsets are.
+TEST(OffsetMap, StandingAgreesWithTheMap) {
+  SeededRandom random(3);
+  for (int round = 0; round < 50; ++round) {
+    Map m(2000, 0.9);
+    m.map.start(600, Offset{1000});
+    std::map<std::int64_t, std::string> put;
+    std::int64_t offset = 1000;
+    while (offset < 1600) {
+      const std::string key = std::to_string(random.below(40));
+      m.put(key, offset);
+      put[offset] = key;
+      offset += 1 + static_cast<std::int64_t>(random.below(4));
+    }
+    for (offset = 990; offset < 1610; ++offset) {
+      const auto known = put.find(offset);
+      Standing expected = Standing::unknown;
+      if (known != put.end()) expected = m.find(known->second) == offset ? Standing::last : Standing::superseded;
+      EXPECT_EQ(m.map.standing({offset}), expected) << offset;
+    }
+  }
+}
+
+TEST(OffsetMap, StandingIsUnknownWhereOffsetsDoNotGoUpOrAreTooMany) {
+  Map m(1000, 0.9);
+  m.map.start(100, Offset{0});
+  m.put("a", 5);
+  m.put("b", 5);
+  EXPECT_EQ(m.map.standing({5}), Standing::unknown);
+  m.put("c", 6);
+  EXPECT_EQ(m.map.standing({6}), Standing::unknown);
+  m.map.start(1'000'000, Offset{0});
+  m.put("a", 5);
+  EXPECT_EQ(m.map.standing({5}), Standing::unknown);
+  m.map.start(100);
+  m.put("a", 5);
+  EXPECT_EQ(m.map.standing({5}), Standing::unknown);
+}
+
 TEST(OffsetMap, MayBeFilledAsFarAsTheLoadFactorSays) {
   EXPECT_EQ(Map(100, 0.9).map.limit(), 90);
   EXPECT_EQ(Map(101, 0.9).map.limit(), 90);
