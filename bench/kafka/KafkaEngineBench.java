@@ -1,8 +1,10 @@
-// Apache Kafka's own storage engine (UnifiedLog) under the same work as append_bench, lookup_bench and open_bench.
+// Apache Kafka's own storage engine (UnifiedLog) under the same work as append_bench, lookup_bench, open_bench
+// and recovery_bench.
 //
 //   KafkaEngineBench append <work folder> <batch file> <warm-up appends> <appends>
 //   KafkaEngineBench lookup <log directory> <warm-up look-ups> <look-ups>
 //   KafkaEngineBench open   <folder of log directories> <rounds>
+//   KafkaEngineBench recover <log directory> <rounds>
 //
 // Prints one JSON object a line, with the keys of the C++ programs. A batch file is a sequence of batches of one size, as
 // make_batches writes it; the log directories are ones that Cordwood wrote.
@@ -36,10 +38,14 @@ public class KafkaEngineBench {
     static final LogDirFailureChannel FAILURES = new LogDirFailureChannel(10);
 
     static UnifiedLog open(File directory) throws Exception {
+        return open(directory, true);
+    }
+
+    static UnifiedLog open(File directory, boolean lastShutdownClean) throws Exception {
         Map<String, Object> settings = new HashMap<>();
         settings.put("segment.bytes", 1 << 30);
         return UnifiedLog.create(directory, new LogConfig(settings), 0L, 0L, SCHEDULER, STATS, Time.SYSTEM, 900_000,
-            new ProducerStateManagerConfig(86_400_000, false), 600_000, FAILURES, true, Optional.empty());
+            new ProducerStateManagerConfig(86_400_000, false), 600_000, FAILURES, lastShutdownClean, Optional.empty());
     }
 
     static double cpuSeconds() {
@@ -175,12 +181,27 @@ public class KafkaEngineBench {
         }
     }
 
+    // Everything is behind the recovery point, so all of it is checked and indexed anew.
+    static void benchRecover(String directory, int rounds) throws Exception {
+        for (int round = 0; round < rounds; ++round) {
+            double cpu = cpuSeconds();
+            long began = System.nanoTime();
+            UnifiedLog log = open(new File(directory).getAbsoluteFile(), false);
+            double wall = (System.nanoTime() - began) / 1e9;
+            cpu = cpuSeconds() - cpu;
+            System.out.printf("{\"side\": \"kafka\", \"bench\": \"recover\", \"round\": %d, \"bytes\": %d, \"end\": %d, \"wall_s\": %.6f, \"cpu_s\": %.6f}%n",
+                round, log.size(), log.logEndOffset(), wall, cpu);
+            log.close();
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         SCHEDULER.startup();
         switch (args[0]) {
             case "append" -> benchAppend(args[1], args[2], Long.parseLong(args[3]), Long.parseLong(args[4]));
             case "lookup" -> benchLookup(args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]));
             case "open" -> benchOpen(args[1], Integer.parseInt(args[2]));
+            case "recover" -> benchRecover(args[1], Integer.parseInt(args[2]));
             default -> throw new IllegalArgumentException(args[0]);
         }
         System.exit(0);
