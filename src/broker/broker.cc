@@ -1,6 +1,7 @@
 #include "broker/broker.h"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "broker/configs/cleaner_options.h"
@@ -93,24 +94,28 @@ Broker::~Broker() {
   // Threads first: each calls into what is destroyed after it.
   if (log_mover_) log_mover_->stop();
   if (group_commit_) group_commit_->stop();
+  if (logs_) logs_->stop_loading();
   if (logs_) logs_->cleaner().stop();
   if (background_) background_->stop();
   if (groups_) groups_->stop();
   controller_.reset();
 }
 
-Result<std::unique_ptr<Broker>> Broker::start(storage::LogEnvironment environment, Config config) {
+Result<std::unique_ptr<Broker>> Broker::start(storage::LogEnvironment environment, Config config,
+                                              StartOptions options) {
   if (config.log_dirs.empty()) return Error{Errc::invalid, "log.dirs names no directory"};
   std::unique_ptr<Broker> broker(new Broker(environment, std::move(config)));
-  TRY(broker->open_directories());
+  TRY(broker->open_directories(options));
   TRY(broker->open_controller());
-  TRY(broker->load_logs());
+  TRY(broker->load_logs(std::move(options)));
   TRY(broker->lead());
   return broker;
 }
 
-Result<void> Broker::open_directories() {
-  logs_ = TRY(storage::LogManager::open(environment_, log_manager_options(config_)));
+Result<void> Broker::open_directories(const StartOptions& options) {
+  storage::LogManagerOptions log_options = log_manager_options(config_);
+  if (options.max_open_segments) log_options.max_open_segments = *options.max_open_segments;
+  logs_ = TRY(storage::LogManager::open(environment_, std::move(log_options)));
   background_ = std::make_unique<ThreadExecutor>(clock(), "background");
   fetch_sessions_ = std::make_unique<FetchSessionCache>(
       static_cast<std::size_t>(std::max(0, config_.max_incremental_fetch_session_cache_slots)), random(), clock());
@@ -150,16 +155,37 @@ Result<void> Broker::open_controller() {
   return controller_->register_broker();
 }
 
-Result<void> Broker::load_logs() {
-  auto image = this->image();
+Result<void> Broker::load_logs(StartOptions options) {
   storage::LogManager::LoadCallbacks callbacks;
-  callbacks.config_of = [&](const std::string& topic) { return configs::make_log_config(config_, *image, topic); };
-  callbacks.claim = [&](const TopicPartition& partition, std::optional<Uuid> topic_id, Uuid) {
+  callbacks.config_of = [this, image = image()](const std::string& topic) {
+    return configs::make_log_config(config_, *image, topic);
+  };
+  callbacks.claim = [this, image = image()](const TopicPartition& partition, std::optional<Uuid> topic_id, Uuid) {
     return claim(*image, config_.node_id, partition, topic_id);
   };
-  TRY(logs_->load(callbacks));
-  partitions_->apply_image(metadata::Image{}, image);
+  callbacks.grace = options.loading_grace;
+  callbacks.progress = std::move(options.progress);
+  callbacks.stop_requested = std::move(options.stop_requested);
+  callbacks.loaded_late = [this](const TopicPartition& partition) { log_loaded(partition); };
+  TRY(logs_->load(std::move(callbacks)));
+  // On the controller's thread, which is told of what loads late as well: one comes after the other.
+  std::promise<void> applied;
+  controller_->submit([&](const metadata::Image&) {
+    partitions_->apply_image(metadata::Image{}, image());
+    applied.set_value();
+    return metadata::Controller::Decision();
+  });
+  applied.get_future().wait();
   return {};
+}
+
+void Broker::log_loaded(const TopicPartition& partition) {
+  controller_->submit([this, partition](const metadata::Image& image) {
+    partitions_->log_loaded(partition, image);
+    if (groups_follow_ && partition.topic == groups::kOffsetsTopic) groups_->partition_loaded(image);
+    notice_failed_directories();
+    return metadata::Controller::Decision();
+  });
 }
 
 Result<void> Broker::lead() {
@@ -191,6 +217,7 @@ Result<void> Broker::shut_down() {
   if (shut_down_.exchange(true)) return {};
   log_mover_->stop();
   group_commit_->stop();
+  logs_->stop_loading();
   parked_fetches_->answer_all();
   groups_->stop();
   auto broker_epoch = controller_->shut_down();

@@ -33,9 +33,23 @@ struct HandlerScratch;
 
 class Broker {
  public:
+  // How a start waits for logs that must be recovered.
+  struct StartOptions {
+    // From then on it waits only for logs that need no recovery. Without: for all.
+    std::optional<DurationMs> loading_grace;
+    // See LogManager::LoadCallbacks.
+    std::function<void(const storage::LoadProgress&)> progress;
+    std::function<bool()> stop_requested;
+    std::optional<std::size_t> max_open_segments;  // see storage/open_files.h
+  };
   // Opens the directories (formatting empty ones), replays metadata, loads logs and takes leadership. When it returns,
-  // requests succeed; listening is the caller's. `environment` must outlive the broker.
-  static Result<std::unique_ptr<Broker>> start(storage::LogEnvironment environment, Config config);
+  // requests succeed; listening is the caller's. A partition whose log still recovers (partitions().loading() says how
+  // many) has no leader until it is ready. `environment` must outlive the broker. Errors: closed when it was asked to
+  // stop; those of LogManager and Controller.
+  static Result<std::unique_ptr<Broker>> start(storage::LogEnvironment environment, Config config, StartOptions options);
+  static Result<std::unique_ptr<Broker>> start(storage::LogEnvironment environment, Config config) {
+    return start(environment, std::move(config), StartOptions());
+  }
   ~Broker();
 
   // On the connection's loop. Never blocks; answers now or later through the request's responder.
@@ -80,9 +94,10 @@ class Broker {
 
  private:
   Broker(storage::LogEnvironment environment, Config config);
-  Result<void> open_directories();
+  Result<void> open_directories(const StartOptions& options);
   Result<void> open_controller();
-  Result<void> load_logs();
+  Result<void> load_logs(StartOptions options);
+  void log_loaded(const TopicPartition& partition);
   Result<void> lead();
   // Directories that failed, here or in the background: their partitions answer so, and the controller hears of it.
   void notice_failed_directories();

@@ -91,6 +91,7 @@ TestBroker::TestBroker(Config config) : config_(std::move(config)), files_(std::
 }
 
 TestBroker::~TestBroker() {
+  if (gate_) gate_->open_gate();
   // What still waits is answered or dropped before its loop goes.
   if (broker_) static_cast<void>(broker_->shut_down());
   loop_.run_ready();
@@ -99,8 +100,11 @@ TestBroker::~TestBroker() {
 }
 
 void TestBroker::start() {
-  faults_ = std::make_unique<io::FaultyFileSystem>(*files_);
-  auto started = Broker::start({faults_.get(), &clock_, &random_, &logger_}, config_);
+  faults_.reset();
+  gate_ = std::make_unique<io::GatedFileSystem>(*files_);
+  if (!gate_at_start_.empty()) gate_->close_gate(std::exchange(gate_at_start_, {}));
+  faults_ = std::make_unique<io::FaultyFileSystem>(*gate_);
+  auto started = Broker::start({faults_.get(), &clock_, &random_, &logger_}, config_, start_options);
   if (!started) fail_test("the broker does not start: " + started.error().message());
   broker_ = std::move(*started);
 }
@@ -118,6 +122,7 @@ void TestBroker::crash(std::uint64_t seed) {
   broker_.reset();
   loop_.run_ready();
   faults_.reset();
+  gate_.reset();
   files_ = std::move(after);
   start();
 }

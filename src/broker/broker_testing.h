@@ -30,6 +30,7 @@
 #include "base/random.h"
 #include "broker/broker.h"
 #include "io/faulty_file_system.h"
+#include "io/gated_file_system_testing.h"
 #include "io/memory_file_system.h"
 #include "protocol/header.h"
 #include "protocol/wire.h"
@@ -139,6 +140,10 @@ class TestBroker {
   io::MemFileSystem& files() { return *files_; }
   // Through which the broker reaches the files: arm it to make a call fail.
   io::FaultyFileSystem& faults() { return *faults_; }
+  // Between those two: close it to hold up a thread that opens a file.
+  io::GatedFileSystem& gate() { return *gate_; }
+  void close_gate_for_start(std::string part) { gate_at_start_ = std::move(part); }
+  Broker::StartOptions start_options;  // of the next start
   ManualClock& clock() { return clock_; }
   MemoryLogger& logger() { return logger_; }
 
@@ -157,6 +162,8 @@ class TestBroker {
   ManualExecutor loop_{clock_};
   Config config_;
   std::unique_ptr<io::MemFileSystem> files_;
+  std::string gate_at_start_;
+  std::unique_ptr<io::GatedFileSystem> gate_;
   std::unique_ptr<io::FaultyFileSystem> faults_;
   std::unique_ptr<Broker> broker_;
   std::shared_ptr<TestConnection> first_;

@@ -33,7 +33,12 @@ void PartitionTable::apply_image(const metadata::Image& before, const std::share
       bool kept = present && present->partitions.contains(partition_id) &&
                   holds_replica(present->partitions.at(partition_id), this_node_);
       if (kept) continue;
-      if (std::shared_ptr<Partition> partition = find(id, partition_id)) remove(partition);
+      if (std::shared_ptr<Partition> partition = find(id, partition_id)) {
+        remove(partition);
+      } else if (const TopicPartition name{old->name, partition_id}; is_loading(name.topic, partition_id)) {
+        set_loading(name, false);
+        remove_log(name);
+      }
     }
   }
   for (const auto& [id, topic] : after->topics_by_id) {
@@ -58,6 +63,7 @@ void PartitionTable::apply_image(const metadata::Image& before, const std::share
 void PartitionTable::add(const metadata::TopicState& topic, PartitionId id, const metadata::PartitionState& state,
                          const metadata::Image& image) {
   TopicPartition name{topic.name, id};
+  if (logs_.is_loading(name)) return set_loading(name, true);
   auto log = logs_.get_or_create(name, topic.id, config_of_(image, topic.name), assigned_directory(state, this_node_));
   if (!log) {
     // Answered as not led by us, like a partition whose directory is offline.
@@ -83,9 +89,43 @@ void PartitionTable::remove(const std::shared_ptr<Partition>& partition) {
     by_id_.erase({partition->topic_id(), partition->name().partition});
   }
   partition->retire();
-  if (Result<void> removed = logs_.remove(partition->name()); !removed) {
-    logger_.error("cannot remove the log of {}: {}", partition->name().to_string(), removed.error().message());
+  remove_log(partition->name());
+}
+
+void PartitionTable::remove_log(const TopicPartition& partition) {
+  if (Result<void> removed = logs_.remove(partition); !removed) {
+    logger_.error("cannot remove the log of {}: {}", partition.to_string(), removed.error().message());
   }
+}
+
+void PartitionTable::set_loading(const TopicPartition& partition, bool loading) {
+  std::unique_lock lock(mu_);
+  if (loading) {
+    loading_.insert(partition);
+  } else {
+    loading_.erase(partition);
+  }
+  loading_count_.store(loading_.size(), std::memory_order_release);
+}
+
+bool PartitionTable::is_loading(std::string_view topic, PartitionId partition) const {
+  if (loading() == 0) return false;
+  std::shared_lock lock(mu_);
+  return loading_.contains({std::string(topic), partition});
+}
+
+void PartitionTable::log_loaded(const TopicPartition& partition, const metadata::Image& image) {
+  if (!is_loading(partition.topic, partition.partition)) return;
+  auto topic = image.topic(partition.topic);
+  const metadata::PartitionState* state = image.partition(partition);
+  if (topic && state != nullptr && holds_replica(*state, this_node_)) {
+    // Settings that changed meanwhile did not reach it.
+    if (auto log = logs_.find(partition)) log->update_config(config_of_(image, partition.topic));
+    add(*topic, partition.partition, *state, image);
+    // A topic that was deleted and made again has two logs of one name to wait for.
+    if (!find(partition) && logs_.is_loading(partition)) return;
+  }
+  set_loading(partition, false);
 }
 
 void PartitionTable::apply_configs(const metadata::Image& before, const metadata::Image& after) {

@@ -3,8 +3,10 @@
 // Threads: lookups are safe for all and take a shared lock briefly; apply_image() comes from the controller's thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -24,14 +26,20 @@ class PartitionTable {
   using ConfigOf = std::function<storage::LogConfig(const metadata::Image&, const std::string& topic)>;
   PartitionTable(NodeId this_node, storage::LogManager& logs, ConfigOf config_of, Logger& logger);
 
-  // Makes logs for new partitions, applies leadership, updates configs, deletes logs of removed topics.
+  // Makes logs for new partitions, applies leadership, updates configs, deletes logs of removed topics. A partition whose
+  // log is still loading comes into the table with log_loaded().
   void apply_image(const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after);
+  // The log of the partition has been opened, or never will be.
+  void log_loaded(const TopicPartition& partition, const metadata::Image& image);
 
   // Null when this broker holds no such partition.
   std::shared_ptr<Partition> find(const TopicPartition& partition) const;
   std::shared_ptr<Partition> find(std::string_view topic, PartitionId partition) const;
   std::shared_ptr<Partition> find(Uuid topic_id, PartitionId partition) const;
   std::vector<std::shared_ptr<Partition>> all() const;
+  // Whether it is ours and its log is still loading: it answers soon.
+  bool is_loading(std::string_view topic, PartitionId partition) const;
+  std::size_t loading() const { return loading_count_.load(std::memory_order_acquire); }
 
  private:
   // Looked up without making a string first.
@@ -57,6 +65,8 @@ class PartitionTable {
   void add(const metadata::TopicState& topic, PartitionId id, const metadata::PartitionState& state,
            const metadata::Image& image);
   void remove(const std::shared_ptr<Partition>& partition);
+  void remove_log(const TopicPartition& partition);
+  void set_loading(const TopicPartition& partition, bool loading);
   // Gives the logs of every topic whose effective settings changed the new ones.
   void apply_configs(const metadata::Image& before, const metadata::Image& after);
 
@@ -68,6 +78,8 @@ class PartitionTable {
   // Each key's text points into its Partition's name.
   std::unordered_map<ByName, std::shared_ptr<Partition>, Hash> by_name_;
   std::unordered_map<ById, std::shared_ptr<Partition>, Hash> by_id_;
+  std::set<TopicPartition> loading_;  // by mu_
+  std::atomic<std::size_t> loading_count_{0};
 };
 
 }  // namespace cordwood::broker

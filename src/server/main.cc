@@ -31,5 +31,5 @@ int main(int argc, char** argv) {
   if (std::holds_alternative<server::ShowHelp>(*command)) return print(server::help_text());
   if (std::holds_alternative<server::ShowVersion>(*command)) return print("cordwood " + server::version_text() + "\n");
   auto ran = server::run_broker(std::get<server::RunBroker>(*command), clock, began);
-  return ran ? 0 : complain(ran.error());
+  return ran ? *ran : complain(ran.error());
 }

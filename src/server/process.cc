@@ -5,6 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <fstream>
+
 #include "base/check.h"
 
 namespace cordwood::server {
@@ -29,7 +32,7 @@ void take_over_signals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
-const char* wait_for_stop_signal() {
+int wait_for_stop_signal() {
   sigset_t set = stop_signals();
   int number = 0;
   CHECK(::sigwait(&set, &number) == 0, "sigwait");
@@ -43,7 +46,28 @@ const char* wait_for_stop_signal() {
   ::sigaddset(&impatient, SIGTERM);
   ::sigaddset(&impatient, SIGINT);
   ::pthread_sigmask(SIG_UNBLOCK, &impatient, nullptr);
-  return number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGHUP";
+  return number;
+}
+
+const char* signal_name(int number) { return number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGHUP"; }
+
+bool stop_signal_is_pending() {
+  sigset_t pending;
+  if (::sigpending(&pending) != 0) return false;
+  return ::sigismember(&pending, SIGTERM) == 1 || ::sigismember(&pending, SIGINT) == 1 ||
+         ::sigismember(&pending, SIGHUP) == 1;
+}
+
+std::size_t segments_that_may_be_open() {
+  constexpr std::size_t kMappingsOfASegment = 2;
+  std::size_t mappings = 65'530;  // the kernel's default
+  std::ifstream("/proc/sys/vm/max_map_count") >> mappings;
+  std::size_t segments = mappings / 4 * 3 / kMappingsOfASegment;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+    segments = std::min<std::size_t>(segments, files.rlim_cur / 2);
+  }
+  return std::max<std::size_t>(segments, 16);
 }
 
 void halt() { ::_exit(1); }

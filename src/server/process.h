@@ -1,6 +1,8 @@
 // server/process.h — what belongs to the process as a whole: signals and limits.
 #pragma once
 
+#include <cstddef>
+
 #include "base/result.h"
 
 namespace cordwood::server {
@@ -9,9 +11,17 @@ namespace cordwood::server {
 // SIGPIPE (writes to a peer that is gone answer EPIPE). To be called before the first thread is made.
 void take_over_signals();
 
-// Sleeps until SIGTERM, SIGINT or SIGHUP, and answers its name. From then on another SIGTERM or SIGINT ends the process
+// Sleeps until SIGTERM, SIGINT or SIGHUP, and answers its number. From then on another SIGTERM or SIGINT ends the process
 // at once with exit code 130.
-const char* wait_for_stop_signal();
+int wait_for_stop_signal();
+const char* signal_name(int number);
+
+// Whether one of these signals waits; it is not taken.
+bool stop_signal_is_pending();
+
+// How many segments may hold descriptors and mappings at a time: what takes half of the descriptors, the other half being for
+// connections and everything else, and three quarters of the mappings (vm.max_map_count).
+std::size_t segments_that_may_be_open();
 
 // Ends the process now, with exit code 1: no destructor runs, nothing more is written.
 [[noreturn]] void halt();

@@ -1,5 +1,7 @@
 #include "server/run_broker.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -54,8 +56,27 @@ class BrokerSink final : public net::RequestSink {
   broker::Broker* broker_ = nullptr;
 };
 
+// A partition that recovers for longer than this no longer keeps the others waiting.
+constexpr DurationMs kLoadingGrace{2'000};
+
+broker::Broker::StartOptions start_options() {
+  broker::Broker::StartOptions options;
+  options.loading_grace = kLoadingGrace;
+  options.stop_requested = stop_signal_is_pending;
+  options.max_open_segments = segments_that_may_be_open();
+  if (::isatty(STDERR_FILENO) == 1) {
+    options.progress = [](const storage::LoadProgress& progress) {
+      // Nobody needs to see what is over in a moment. A line of its own comes over it when all is done.
+      if (progress.elapsed < to_ns({500})) return;
+      std::fprintf(stderr, "\r\x1b[Kloading %s\r", progress.to_string().c_str());
+      if (progress.logs_done == progress.logs_total) std::fputs("\x1b[K", stderr);
+    };
+  }
+  return options;
+}
+
 std::string ready_line(DurationNs took, const net::Server& server, const broker::Config& config,
-                       const std::string& cluster_id) {
+                       broker::Broker& broker) {
   std::string listeners;
   for (std::size_t i = 0; i < server.bound().size(); ++i) {
     const auto& bound = server.bound()[i];
@@ -63,13 +84,17 @@ std::string ready_line(DurationNs took, const net::Server& server, const broker:
   }
   std::string directories;
   for (const auto& directory : config.log_dirs) directories += (directories.empty() ? "" : ",") + directory;
-  return fmt::format("Cordwood {} ready in {} ms: {}, cluster id {}, data in {}\n", version_text(),
-                     (took.value + 500'000) / 1'000'000, listeners, cluster_id, directories);
+  std::string loading;
+  if (const std::size_t count = broker.partitions().loading(); count > 0) {
+    loading = fmt::format("; {} partition{} still recover{}", count, count == 1 ? "" : "s", count == 1 ? "s" : "");
+  }
+  return fmt::format("Cordwood {} ready in {} ms: {}, cluster id {}, data in {}{}\n", version_text(),
+                     (took.value + 500'000) / 1'000'000, listeners, broker.controller().cluster_id(), directories, loading);
 }
 
 }  // namespace
 
-Result<void> run_broker(const RunBroker& command, Clock& clock, MonotonicNs began) {
+Result<int> run_broker(const RunBroker& command, Clock& clock, MonotonicNs began) {
   take_over_signals();
   raise_open_files_limit();
 
@@ -83,7 +108,13 @@ Result<void> run_broker(const RunBroker& command, Clock& clock, MonotonicNs bega
   net::Server server(server_options(config), sink, clock, logger);
   TRY(server.bind());
   for (const auto& bound : server.bound()) config.set_bound_port(bound.name, bound.port);
-  auto broker = TRY(broker::Broker::start({&fs, &clock, &random, &logger}, config));
+  auto opened = broker::Broker::start({&fs, &clock, &random, &logger}, config, start_options());
+  if (!opened && opened.error().code == Errc::closed && stop_signal_is_pending()) {
+    const int number = wait_for_stop_signal();
+    logger.info("{}: {}", signal_name(number), opened.error().message());
+    return 128 + number;
+  }
+  auto broker = TRY(std::move(opened));
   // As Kafka: without an orderly stop, since there is nothing left that it could be written to.
   broker->on_fatal([&logger](const std::string& why) {
     logger.error("{}: the broker ends", why);
@@ -93,21 +124,22 @@ Result<void> run_broker(const RunBroker& command, Clock& clock, MonotonicNs bega
   if (auto started = server.start(); !started) {
     // The other reason is the one to tell; a stop that is not clean either costs a recovery, no data.
     (void)broker->shut_down();
-    return started;
+    return started.error();
   }
 
-  std::string line = ready_line(clock.monotonic() - began, server, config, broker->controller().cluster_id());
+  std::string line = ready_line(clock.monotonic() - began, server, config, *broker);
   std::fputs(line.c_str(), stdout);
   std::fflush(stdout);
 
-  logger.info("{}: stopping", wait_for_stop_signal());
+  logger.info("{}: stopping", signal_name(wait_for_stop_signal()));
   // Requests end first, then the logs close; what waits is answered in between, while there are still loops to send it.
   server.quiesce();
   Result<void> stopped = broker->shut_down();
   server.stop();
   broker.reset();
-  if (stopped) logger.info("stopped");
-  return stopped;
+  if (!stopped) return stopped.error();
+  logger.info("stopped");
+  return 0;
 }
 
 }  // namespace cordwood::server

@@ -160,9 +160,10 @@ Result<Uuid> parse_partition_metadata(std::string_view text, std::string_view pa
   return *id;
 }
 
-Result<void> write_partition_metadata(io::FileSystem& fs, const io::Path& partition_directory, Uuid topic_id) {
+Result<void> write_partition_metadata(io::FileSystem& fs, const io::Path& partition_directory, Uuid topic_id,
+                                      io::Fsync fsync) {
   std::string text = fmt::format("version: 0\ntopic_id: {}", topic_id.to_string());
-  return io::write_file_atomically(fs, io::join(partition_directory, kPartitionMetadata), as_bytes(text));
+  return io::write_file_atomically(fs, io::join(partition_directory, kPartitionMetadata), as_bytes(text), fsync);
 }
 
 // --- names ---

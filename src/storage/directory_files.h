@@ -46,7 +46,8 @@ Result<void> remove_clean_shutdown(io::FileSystem& fs, const io::Path& directory
 // The topic id in partition.metadata. Absent: nullopt. Errors: corrupt.
 Result<std::optional<Uuid>> read_partition_metadata(io::FileSystem& fs, const io::Path& partition_directory);
 Result<Uuid> parse_partition_metadata(std::string_view text, std::string_view path);
-Result<void> write_partition_metadata(io::FileSystem& fs, const io::Path& partition_directory, Uuid topic_id);
+Result<void> write_partition_metadata(io::FileSystem& fs, const io::Path& partition_directory, Uuid topic_id,
+                                      io::Fsync fsync = io::Fsync::yes);
 
 // What the name of a sub-directory of a log directory says.
 struct PartitionDirectoryName {

@@ -25,6 +25,7 @@ Result<std::unique_ptr<IndexFile>> IndexFile::open(io::FileSystem& fs, io::Path 
     return Error{Errc::invalid, fmt::format("{}: no room for an entry in {} bytes", path, capacity)};
   }
   std::unique_ptr<IndexFile> index(new IndexFile(fs, std::move(path), entry_size, capacity));
+  Descriptor until_the_end{*index};
   if (growth == IndexGrowth::full) {
     index->file_ = TRY(fs.open(index->path_, io::OpenMode::create));
     index->length_ = TRY(index->file_->size());
@@ -58,13 +59,9 @@ void IndexFile::unmap_locked() const {
 
 Result<void> IndexFile::map_locked() const {
   unmap_locked();
-  bool was_open = file_ != nullptr;
   TRY(open_locked());
   ByteCount whole{length_.value - length_.value % entry_size()};
-  Result<std::unique_ptr<io::MappedFile>> map = file_->map(whole);
-  if (!was_open) file_.reset();  // the mapping stays; thousands of inactive segments need no descriptor each
-  if (!map) return map.error();
-  map_ = std::move(*map);
+  map_ = TRY(file_->map(whole));
   start_ = map_->bytes().data();
   mapped_entries_ = whole.value / entry_size();
   return {};
@@ -72,6 +69,7 @@ Result<void> IndexFile::map_locked() const {
 
 Result<void> IndexFile::map() const {
   ReadersGate::Closure alone(gate_);
+  Descriptor until_the_end{*this};
   if (mapped_entries_ >= entries()) return {};
   return map_locked();
 }
@@ -99,21 +97,43 @@ Result<void> IndexFile::append(BytesView entry) {
   CHECK(entry.size() == entry_size_, "an entry of {} bytes, not {}", entry.size(), entry_size_);
   std::int64_t count = entries();
   if (count >= max_entries()) return Error{Errc::limit, fmt::format("{} is full: {} entries", path(), count)};
-  if (!ready_for_appends_) {
+  for (;;) {
+    {
+      ReadersGate::Pass inside(gate_);
+      if (ready_for_appends_) {
+        TRY(reserve({(count + 1) * entry_size()}));
+        std::memcpy(start_ + count * entry_size(), entry.data(), entry_size_);
+        // Marked after the bytes are there: a sync that clears the mark has them, one that came before leaves it standing.
+        changed_.store(true, std::memory_order_release);
+        count_.store(count + 1, std::memory_order_release);
+        return {};
+      }
+    }
     ReadersGate::Closure alone(gate_);
+    Descriptor until_the_end{*this};
     TRY(grow_locked());
   }
-  ByteCount end{(count + 1) * entry_size()};
-  if (end > reserved_) {
-    ByteCount wanted = std::min<ByteCount>({(end.value + kReserveStep - 1) / kReserveStep * kReserveStep}, length_);
-    TRY(file_->reserve(wanted));
-    reserved_ = wanted;
-  }
-  std::memcpy(start_ + count * entry_size(), entry.data(), entry_size_);
-  // Marked after the bytes are there: a sync that clears the mark has them, one that came before leaves it standing.
-  changed_.store(true, std::memory_order_release);
-  count_.store(count + 1, std::memory_order_release);
+}
+
+// Inside of the gate.
+Result<void> IndexFile::reserve(ByteCount end) {
+  if (end <= reserved_) return {};
+  const ByteCount wanted = std::min<ByteCount>({(end.value + kReserveStep - 1) / kReserveStep * kReserveStep}, length_);
+  const std::shared_ptr<io::File> file = TRY(fs_->open(path_, io::OpenMode::read_write));
+  TRY(file->reserve(wanted));
+  reserved_ = wanted;
   return {};
+}
+
+void IndexFile::close_files() {
+  ReadersGate::Closure alone(gate_);
+  unmap_locked();
+  ready_for_appends_ = false;
+}
+
+bool IndexFile::is_mapped() const {
+  ReadersGate::Pass inside(gate_);
+  return map_ != nullptr;
 }
 
 ByteCount IndexFile::size_on_disk() const {
@@ -137,6 +157,7 @@ void IndexFile::keep_first(std::int64_t count) {
 
 Result<void> IndexFile::reset() {
   ReadersGate::Closure alone(gate_);
+  Descriptor until_the_end{*this};
   unmap_locked();
   count_ = 0;
   changed_ = true;
@@ -151,6 +172,7 @@ Result<void> IndexFile::reset() {
 
 Result<void> IndexFile::resize_to_capacity() {
   ReadersGate::Closure alone(gate_);
+  Descriptor until_the_end{*this};
   unmap_locked();
   ready_for_appends_ = false;
   if (!file_) file_ = TRY(fs_->open(path_, io::OpenMode::create));
@@ -162,14 +184,12 @@ Result<void> IndexFile::resize_to_capacity() {
 
 Result<void> IndexFile::trim() {
   ReadersGate::Closure alone(gate_);
+  Descriptor until_the_end{*this};
   std::int64_t count = entries();
   ByteCount length{count * entry_size()};
   max_entries_ = count;
   ready_for_appends_ = false;
-  if (length == length_) {
-    if (!changed_) file_.reset();
-    return {};
-  }
+  if (length == length_) return {};
   unmap_locked();
   changed_ = true;
   return set_length_locked(length);
@@ -178,7 +198,7 @@ Result<void> IndexFile::trim() {
 Result<void> IndexFile::rename_to(io::Path path) {
   ReadersGate::Closure alone(gate_);
   Result<void> renamed = fs_->rename(path_, path);
-  bool not_made_yet = length_.value == 0 && !file_;
+  bool not_made_yet = length_.value == 0;
   if (!renamed && !(not_made_yet && renamed.error().code == Errc::not_found)) return renamed;
   path_ = std::move(path);
   return {};
@@ -207,7 +227,6 @@ Result<void> IndexFile::remove() {
   ReadersGate::Closure alone(gate_);
   Result<void> removed = fs_->remove_file(path_);
   if (!removed && removed.error().code != Errc::not_found) return removed;
-  file_.reset();
   changed_ = false;
   ready_for_appends_ = false;
   // What is mapped stays readable; what is not must not find a new file that has taken the name.
@@ -219,26 +238,11 @@ Result<void> IndexFile::remove() {
 Result<void> IndexFile::sync() {
   std::lock_guard one_at_a_time(sync_);
   if (!changed_.exchange(false, std::memory_order_acq_rel)) return {};
-  std::shared_ptr<io::File> file;
-  {
-    ReadersGate::Closure alone(gate_);
-    Result<void> opened = open_locked();
-    if (!opened) {
-      changed_ = true;
-      return opened;
-    }
-    file = file_;
-  }
-  // An fsync covers what was written through the mapping, too.
-  Result<void> synced = file->sync();
-  if (!synced) {
-    changed_ = true;
-    return synced;
-  }
-  // Without a writer the descriptor has served; a writer that comes again opens it again.
-  ReadersGate::Closure alone(gate_);
-  if (!ready_for_appends_) file_.reset();
-  return {};
+  Result<std::shared_ptr<io::File>> file = fs_->open(path(), io::OpenMode::read_write);
+  // An fsync covers what was written through a mapping, too, also through one that is gone.
+  Result<void> synced = file ? (*file)->sync() : Result<void>(file.error());
+  if (!synced) changed_ = true;
+  return synced;
 }
 
 }  // namespace cordwood::storage

@@ -3,10 +3,11 @@
 // The file of an active segment is as long as its capacity and sparse; its entries are the first entries() ones. There is
 // no stored count: on disk the zeros behind them look like entries, which recovery knows.
 //
-// Opening is cheap: nothing is mapped, and for an inactive segment not even opened, before the first read or append.
-// Threads: one writer, and readers beside it. Append and readers never wait for each other; only what shortens or maps
-// the file waits for the readers inside, because touching a page behind the end of a file is SIGBUS. sync() may run on a
-// third thread.
+// Opening is cheap: nothing is mapped, and for an inactive segment not even opened, before the first read or append. No
+// descriptor is kept: where it is needed the file is opened, for a moment. What is mapped can be let go at any time.
+// Threads: one writer, and readers beside it. Append and readers never wait for each other; only what shortens, maps or
+// unmaps the file waits for them, because touching a page behind the end of a file is SIGBUS. sync() and close_files() may
+// run on a third thread.
 #pragma once
 
 #include <algorithm>
@@ -80,10 +81,19 @@ class IndexFile {
   Result<void> remove();
   // Waits until entries and length are on the disk; nothing to do when nothing changed. Errors: io.
   Result<void> sync();
+  // Unmaps the file until the next read or append. Changes that were not synced stay to be synced.
+  void close_files();
+  bool is_mapped() const;
 
  private:
   IndexFile(io::FileSystem& fs, io::Path path, std::size_t entry_size, ByteCount capacity);
   std::int64_t entry_size() const { return static_cast<std::int64_t>(entry_size_); }
+  // The descriptor goes when the operation that needed it is over.
+  struct Descriptor {
+    const IndexFile& owner;
+    ~Descriptor() { owner.file_.reset(); }
+  };
+  Result<void> reserve(ByteCount end);
   // These expect the gate to be closed.
   Result<void> open_locked() const;
   Result<void> map_locked() const;
@@ -102,12 +112,11 @@ class IndexFile {
   mutable ReadersGate gate_;
   io::Path path_;
   ByteCount length_;
-  mutable std::shared_ptr<io::File> file_;  // kept while the segment is active
+  mutable std::shared_ptr<io::File> file_;  // within an operation
   mutable std::unique_ptr<io::MappedFile> map_;
   mutable std::byte* start_ = nullptr;
   mutable std::int64_t mapped_entries_ = 0;
-  // Changed by the writer alone, which reads it without the gate. While it holds, file_ and start_ do not change.
-  bool ready_for_appends_ = false;
+  bool ready_for_appends_ = false;  // mapped at full length
 
   // The writer's own.
   ByteCount reserved_;  // disk blocks that are certainly there: writing to a mapped hole of a full disk is SIGBUS

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "storage/directory_files.h"
 #include "storage/partition_log_impl.h"
 
 namespace cordwood::storage {
@@ -33,7 +34,9 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset, FlushScope scope) {
   const Offset point = recovery_point.load(std::memory_order_acquire);
   SegmentList to_sync;
   std::shared_ptr<Segment> active_segment;
-  std::vector<io::Path> snapshot_files;
+  std::vector<io::Path> small_files;
+  std::vector<Offset> due_snapshots;
+  bool metadata_due = false;
   io::Path where;
   bool new_files = false;  // their names are not durable yet
   bool new_directory = false;
@@ -57,13 +60,16 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset, FlushScope scope) {
       if (snapshot > offset) {
         still_unsynced.push_back(snapshot);
       } else {
-        snapshot_files.push_back(snapshots.path_of(snapshot));
+        due_snapshots.push_back(snapshot);
+        small_files.push_back(snapshots.path_of(snapshot));
       }
     }
     unsynced_snapshots = std::move(still_unsynced);
     where = *directory.load();
-    new_directory = std::exchange(directory_is_new, false);
+    new_directory = std::exchange(directory_unsynced, false);
     if (std::exchange(names_unsynced, false)) new_files = true;
+    metadata_due = std::exchange(metadata_unsynced, false);
+    if (metadata_due) small_files.push_back(io::join(where, kPartitionMetadata));
   }
   bool epochs_saved = true;
   const auto sync_all = [&]() REQUIRES(flush_mu) -> Result<void> {
@@ -72,7 +78,7 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset, FlushScope scope) {
     // recovery point must wait, so that a restart reads these.
     epochs_saved = saved.has_value();
     if (!saved && saved.error().code != Errc::no_space) return saved;
-    for (const io::Path& path : snapshot_files) {
+    for (const io::Path& path : small_files) {
       Result<std::shared_ptr<io::File>> file = env.fs->open(path, io::OpenMode::read_write);
       if (!file && file.error().code == Errc::not_found) continue;  // went with its segment meanwhile
       if (!file) return file.error();
@@ -82,7 +88,7 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset, FlushScope scope) {
       const bool records_only = scope == FlushScope::records && segment == active_segment;
       TRY(records_only ? segment->sync_records() : segment->sync());
     }
-    if (new_files || !snapshot_files.empty()) TRY(env.fs->sync_directory(where));
+    if (new_files || !small_files.empty()) TRY(env.fs->sync_directory(where));
     if (new_directory) TRY(env.fs->sync_directory(io::Path(io::parent_of(where))));
     return {};
   };
@@ -90,6 +96,14 @@ Result<void> PartitionLog::Impl::flush_up_to(Offset offset, FlushScope scope) {
     {
       MutexLock lock(mu);
       if (renamed) return {};  // deleted meanwhile: a file that is gone is no failure of the disk
+      if (is_out_of_descriptors(synced.error())) {
+        // No fsync has failed, some did not come to pass: the next flush has it all to do again.
+        unsynced_snapshots.insert(unsynced_snapshots.begin(), due_snapshots.begin(), due_snapshots.end());
+        directory_unsynced |= new_directory;
+        names_unsynced |= new_files;
+        metadata_unsynced |= metadata_due;
+        return synced;
+      }
     }
     fail(synced.error());
     return synced;
@@ -159,8 +173,9 @@ Result<void> PartitionLog::Impl::truncate_fully(Offset offset) {
   // From the last one back: what a crash leaves is a shorter log and no hole.
   std::ranges::reverse(old);
   TRY(retire(old, {}, config.file_delete_delay_ms));
-  segments.push_back(TRY(Segment::create(*env.fs, *directory.load(), offset, Segment::Settings::from(config, *env.random),
-                                         env.clock->now(), Segment::IndexFiles::at_once)));
+  segments.push_back(TRY(Segment::create(*env.fs, *directory.load(), offset,
+                                         Segment::Settings::from(config, *env.random, env.open_files), env.clock->now(),
+                                         Segment::IndexFiles::at_once)));
   publish_segments();
   end.store({offset, offset, FilePosition{0}});
   torn_tail = false;

@@ -126,7 +126,9 @@ class Loader {
     if (context.overflowed) overflowed_ = segment.base_offset();
     return cut;
   }
-  Segment::Settings settings() { return Segment::Settings::from(options_.config, *environment_.random); }
+  Segment::Settings settings() {
+    return Segment::Settings::from(options_.config, *environment_.random, environment_.open_files);
+  }
   bool clean() const { return options_.last_stop == StopKind::clean; }
 
   // The base of the segment that holds the recovery point.
@@ -241,7 +243,12 @@ class Loader {
     std::size_t first = floor_segment(log.segments, options_.recovery_point_checkpoint);
     if (first == log.segments.size()) first = 0;
     for (std::size_t i = first; i < log.segments.size(); ++i) {
+      if (options_.watch != nullptr && options_.watch->stop_requested()) {
+        return Error{Errc::closed, fmt::format("the recovery of {} was stopped", directory_)};
+      }
+      const ByteCount size = log.segments[i]->size();
       const ByteCount cut = TRY(recover(log, *log.segments[i], std::span(log.segments).subspan(i + 1)));
+      if (options_.watch != nullptr) options_.watch->checked(size);
       if (cut == ByteCount{0}) continue;
       if (i + 1 < log.segments.size()) {
         environment_.logger->warn("{}: the {} segments behind the cut at offset {} are removed", directory_,

@@ -156,7 +156,18 @@ bool LogManager::Impl::any_online() const {
   return std::ranges::any_of(managed, [](const auto& directory) { return !directory->offline.load(); });
 }
 
+// No fault of the disk: what failed is tried again when it is asked for again, and by then something may be closed.
+void LogManager::Impl::complain_of_descriptors(const Error& why) {
+  constexpr DurationNs kInterval = to_ns({10'000});
+  const MonotonicNs now = env.clock->monotonic();
+  MonotonicNs last = complained_of_descriptors.load();
+  if (now - last < kInterval || !complained_of_descriptors.compare_exchange_strong(last, now)) return;
+  env.logger->error("{}; this process has no descriptor or mapping left (ulimit -n, vm.max_map_count), {} segments are open",
+                    why.message(), env.open_files->count());
+}
+
 void LogManager::Impl::set_offline(std::size_t directory, const Error& why) {
+  if (is_out_of_descriptors(why)) return complain_of_descriptors(why);
   if (managed[directory]->offline.exchange(true)) return;
   env.logger->error("log directory {} goes offline: {}", managed[directory]->path, why.message());
   change_directories([&](std::vector<LogDirectory>& all) { all[directory].offline = why; });
@@ -168,6 +179,7 @@ void LogManager::Impl::set_offline(std::size_t directory, const Error& why) {
       dropped.push_back(item.second.log);
       return true;
     });
+    managed[directory]->logs = 0;
   }
   for (const auto& log : dropped) log->close_abruptly();
   if (cleaner) cleaner->forget_directory(directory);
@@ -189,6 +201,8 @@ void LogManager::mark_offline(const io::Path& directory, const Error& why) {
 }
 
 // --- the table of logs ---
+
+std::size_t LogManager::open_segments() const { return impl_->env.open_files->count(); }
 
 std::shared_ptr<PartitionLog> LogManager::find(const TopicPartition& partition) const {
   std::shared_lock lock(impl_->table_mu);
@@ -223,6 +237,7 @@ std::shared_ptr<PartitionLog> LogManager::Impl::add(std::shared_ptr<PartitionLog
   {
     std::unique_lock lock(table_mu);
     if (!table.emplace(log->partition(), Entry{log, directory}).second) return nullptr;
+    ++managed[directory]->logs;
   }
   watch(log);
   return log;
@@ -230,7 +245,11 @@ std::shared_ptr<PartitionLog> LogManager::Impl::add(std::shared_ptr<PartitionLog
 
 std::vector<std::size_t> LogManager::Impl::directories_for_new_log(std::optional<Uuid> wanted) const {
   std::vector<std::size_t> logs_in(managed.size());
-  for (const Entry& entry : entries()) ++logs_in[entry.directory];
+  for (std::size_t i = 0; i < managed.size(); ++i) logs_in[i] = pending_in(i).size();
+  {
+    std::shared_lock lock(table_mu);
+    for (std::size_t i = 0; i < managed.size(); ++i) logs_in[i] += managed[i]->logs;
+  }
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < managed.size(); ++i) {
     if (!managed[i]->offline.load()) order.push_back(i);
@@ -259,6 +278,11 @@ Result<std::shared_ptr<PartitionLog>> LogManager::get_or_create(const TopicParti
     return log;
   }
   if (impl_->ended.load()) return Error{Errc::closed, "the log manager has shut down"};
+  // A new, empty log in its place would lose what lies there.
+  if (const Impl::PendingPtr pending = impl_->pending_log(partition)) {
+    return Error{Errc::closed, fmt::format("the log of {} {}", partition.to_string(),
+                                           pending->failed.load() ? "could not be opened" : "is still loading")};
+  }
   if (impl_->stale_checkpoints.contains(partition)) {
     TRY(impl_->write_offsets(true, true));
     impl_->stale_checkpoints.clear();
@@ -289,6 +313,7 @@ Result<std::shared_ptr<PartitionLog>> LogManager::get_or_create(const TopicParti
 
 Result<void> LogManager::remove(const TopicPartition& partition) {
   MutexLock create_lock(impl_->create_mu);
+  if (impl_->remove_pending(partition)) return {};
   Impl::Entry entry;
   {
     std::unique_lock lock(impl_->table_mu);
@@ -296,6 +321,7 @@ Result<void> LogManager::remove(const TopicPartition& partition) {
     if (it == impl_->table.end()) return {};
     entry = it->second;
     impl_->table.erase(it);
+    --impl_->managed[entry.directory]->logs;
   }
   impl_->stale_checkpoints.insert(partition);
   // A run on it ends first: its files must not come back under a directory that was renamed.

@@ -1,6 +1,7 @@
 // storage/log_manager.h — all logs of all log.dirs: locks, identity, loading, checkpoints, deletion.
 //
-// Threads: safe for all. Loading uses a pool per directory; periodic work runs on the executor given.
+// Threads: safe for all. Logs are opened and closed by as many threads as there are cores, of all directories together;
+// periodic work runs on the executor given.
 #pragma once
 
 #include <functional>
@@ -16,13 +17,14 @@
 #include "base/uuid.h"
 #include "storage/cleaner/log_cleaner.h"
 #include "storage/directory_files.h"
+#include "storage/load_crew.h"
 #include "storage/partition_log.h"
 
 namespace cordwood::storage {
 
 struct LogManagerOptions {
   std::vector<io::Path> log_dirs;
-  int recovery_threads_per_dir = 2;                        // num.recovery.threads.per.data.dir
+  int recovery_threads_per_dir = 2;                        // num.recovery.threads.per.data.dir; see load_threads()
   DurationMs recovery_point_checkpoint_interval{60'000};   // log.flush.offset.checkpoint.interval.ms
   DurationMs log_start_checkpoint_interval{60'000};        // log.flush.start.offset.checkpoint.interval.ms
   DurationMs high_watermark_checkpoint_interval{5'000};    // replica.high.watermark.checkpoint.interval.ms
@@ -34,6 +36,7 @@ struct LogManagerOptions {
   CleanerOptions cleaner;                                  // log.cleaner.*
   // cordwood.min.free.bytes: below it, and below a twentieth of the disk, leaders take no records. 0: never.
   ByteCount min_free{64 * MiB};
+  std::size_t max_open_segments = 4096;                    // see storage/open_files.h
 };
 
 struct LogDirectory {
@@ -60,23 +63,41 @@ class LogManager {
   // Foreign entries of the log directories (lost+found, dot folders): skipped, one warning each.
   std::vector<std::string> foreign_entries() const;
 
-  // Loads every partition directory. `config_of` gives a topic's settings, `claim` says whether the cluster knows
-  // this directory's partition under this topic id (strays are renamed and kept). Deletes .kafka_cleanshutdown first.
+  // How every partition directory is loaded. Kept until the last one is; all but the first may be empty.
   struct LoadCallbacks {
+    // A topic's settings.
     std::function<LogConfig(const std::string& topic)> config_of;
+    // Whether the cluster knows this directory's partition under this topic id. Strays are renamed and kept.
     std::function<DirectoryClaim(const TopicPartition&, std::optional<Uuid> topic_id, Uuid directory_id)> claim;
-    std::function<void(std::size_t done, std::size_t total)> progress;  // may be empty
+    // Now and then while load() waits, and at its end.
+    std::function<void(const LoadProgress&)> progress;
+    // How long load() waits for recoveries. Logs that need none are waited for in any case.
+    std::optional<DurationMs> grace;
+    // Of every log that was not open when load() returned: it is now, or never will be (its directory failed, it was
+    // removed meanwhile). On a thread of the crew.
+    std::function<void(const TopicPartition&)> loaded_late;
+    // Asked while load() waits; true makes it stop the recoveries, save what they achieved, and answer Errc::closed.
+    std::function<bool()> stop_requested;
   };
-  Result<void> load(const LoadCallbacks& callbacks);
+  // Opens the logs of all directories; deletes .kafka_cleanshutdown first. Returns when all are open or, with `grace`
+  // over, when those are that need no recovery: the others follow, each as soon as it is ready.
+  Result<void> load(LoadCallbacks callbacks);
+  // Still to be opened by load(): find() knows it not yet, get_or_create() refuses it, remove() takes it from the disk.
+  bool is_loading(const TopicPartition& partition) const;
+  std::size_t logs_loading() const;
+  // Waits until nothing loads any more, or stops what does. Idempotent.
+  void finish_loading();
+  void stop_loading();
 
   // Safe for all threads, lock-free in effect. Null when there is none.
   std::shared_ptr<PartitionLog> find(const TopicPartition& partition) const;
   std::vector<std::shared_ptr<PartitionLog>> all() const;
   // The log of the partition, made when absent: in `directory_id` when given and online, else in the directory with the
-  // fewest logs.
+  // fewest logs. Errors: closed while its log is loading, or when that failed; those of PartitionLog::open.
   Result<std::shared_ptr<PartitionLog>> get_or_create(const TopicPartition& partition, Uuid topic_id,
                                                       const LogConfig& config, std::optional<Uuid> directory_id = {});
-  // Renames to "-delete" at once and removes after file.delete.delay.ms. Absent is fine.
+  // Renames to "-delete" at once (a log that is loading: as soon as that has stopped) and removes after
+  // file.delete.delay.ms. Absent is fine.
   Result<void> remove(const TopicPartition& partition);
   // Which directory holds it.
   std::optional<Uuid> directory_of(const TopicPartition& partition) const;
@@ -105,6 +126,10 @@ class LogManager {
   // written. Errors: not_found; those of PartitionLog.
   Result<void> truncate_to(const TopicPartition& partition, Offset offset);
   Result<void> truncate_fully_and_start_at(const TopicPartition& partition, Offset offset);
+
+  // How many segments hold descriptors and mappings. Idle ones let them go within a minute or two of background work.
+  std::size_t open_segments() const;
+  static constexpr DurationMs kIdleCheckInterval{60'000};
 
   void start_background(Executor& executor);
   // What log.retention.check.interval.ms repeats: one log after the other, without the compacted ones while the cleaner is

@@ -15,17 +15,31 @@ Result<void> LogManager::Impl::write_directory_offsets(std::size_t directory, bo
                                                        bool high_watermarks) {
   ManagedDirectory& target = *managed[directory];
   MutexLock lock(target.checkpoint_mu);
-  if (target.offline.load()) return {};
+  // What was not read must not be overwritten.
+  if (target.offline.load() || !target.prepared) return {};
   CheckpointContents now;
+  // What was found of logs that are not open yet stays; those that are by now overwrite it.
+  for (const PendingPtr& pending : pending_in(directory)) {
+    const auto keep = [&](const OffsetsByPartition& found, OffsetsByPartition& kept) {
+      if (const auto it = found.find(pending->partition); it != found.end()) kept.insert(*it);
+    };
+    keep(target.found.recovery_points, now.recovery_points);
+    keep(target.found.log_starts, now.log_starts);
+    keep(target.found.high_watermarks, now.high_watermarks);
+  }
   for (const Entry& entry : entries()) {
     if (entry.directory != directory && !is_moving_to(entry.log->partition(), directory)) continue;
     const TopicPartition& partition = entry.log->partition();
-    now.recovery_points.emplace(partition, entry.log->recovery_point_to_checkpoint());
-    now.high_watermarks.emplace(partition, entry.log->high_watermark());
+    now.recovery_points[partition] = entry.log->recovery_point_to_checkpoint();
+    now.high_watermarks[partition] = entry.log->high_watermark();
     // A start that the first segment's name tells needs no line.
     const std::optional<Offset> first_base = entry.log->first_segment_base();
     const Offset start = entry.log->log_start_offset();
-    if (first_base && start > *first_base) now.log_starts.emplace(partition, start);
+    if (first_base && start > *first_base) {
+      now.log_starts[partition] = start;
+    } else {
+      now.log_starts.erase(partition);
+    }
   }
   const auto write = [&](const char* name, const OffsetsByPartition& offsets) REQUIRES(target.checkpoint_mu) -> Result<void> {
     const auto it = target.written.find(name);
@@ -59,6 +73,11 @@ Result<void> LogManager::Impl::write_offsets(bool recovery_points, bool high_wat
 Result<void> LogManager::write_checkpoints() { return impl_->write_offsets(true, true); }
 
 // --- background work ---
+
+namespace {
+// Of idle segments with unsynced records, a minute: enough to keep up, and little for a disk.
+constexpr std::size_t kIdleSyncs = 100;
+}  // namespace
 
 // A roll asks for a flush of what it closed; a failed write takes the directory offline.
 void LogManager::Impl::watch(const std::shared_ptr<PartitionLog>& log) {
@@ -176,6 +195,11 @@ void LogManager::start_background(Executor& executor) {
     removals.swap(impl.pending_removals);
   }
   for (const auto& [path, delay] : removals) impl.schedule_removal(path, delay);
+  for (const Impl::Entry& entry : impl.entries()) impl.flush_in_background(entry.log, entry.directory);
+  // What loading has opened, most logs will not need for long; once to forget the use, and once to close.
+  impl.run_later(DurationMs{0}, [&impl] {
+    for (int i = 0; i < 2; ++i) impl.env.open_files->close_idle(0);
+  });
   const DurationMs first = impl.options.initial_task_delay;
   impl.repeat(first, impl.options.retention_check_interval, [this] { check_retention(); });
   const auto recovery_points = [&impl] { impl.write_offsets(true, false).has_value(); };
@@ -190,6 +214,7 @@ void LogManager::start_background(Executor& executor) {
   impl.repeat(first, impl.options.flush_scheduler_interval, [&impl] { impl.flush_overdue(); });
   constexpr DurationMs kSpaceInterval{1000};
   impl.repeat(DurationMs{0}, kSpaceInterval, [this] { check_space(); });
+  impl.repeat(kIdleCheckInterval, kIdleCheckInterval, [&impl] { impl.env.open_files->close_idle(kIdleSyncs); });
 }
 
 void LogManager::Impl::stop_tasks() {
@@ -206,9 +231,11 @@ void LogManager::Impl::stop_tasks() {
 Result<void> LogManager::shut_down(std::int64_t broker_epoch) {
   Impl& impl = *impl_;
   if (impl.cleaner) impl.cleaner->stop();
+  stop_loading();
   impl.stop_tasks();
   if (impl.ended.exchange(true)) return {};
   MutexLock create_lock(impl.create_mu);
+  impl.drop_removed();
 
   const std::vector<Impl::Entry> entries = impl.entries();
   std::vector<std::atomic<bool>> closed_well(impl.managed.size());
@@ -230,17 +257,16 @@ Result<void> LogManager::shut_down(std::int64_t broker_epoch) {
     }
   };
   std::vector<std::thread> threads;
-  const auto wanted = static_cast<std::size_t>(std::max(impl.options.recovery_threads_per_dir, 1)) * impl.managed.size();
-  for (std::size_t i = 1; i < std::min(wanted, entries.size()); ++i) threads.emplace_back(close_some);
+  for (std::size_t i = 1; i < std::min(impl.load_threads(), entries.size()); ++i) threads.emplace_back(close_some);
   close_some();
   for (std::thread& thread : threads) thread.join();
 
   for (std::size_t i = 0; i < impl.managed.size(); ++i) {
     ManagedDirectory& directory = *impl.managed[i];
-    if (directory.offline.load() || !directory.loaded) continue;
+    if (directory.offline.load()) continue;
     const auto finish = [&]() -> Result<void> {
       TRY(impl.write_directory_offsets(i, true, true));
-      if (closed_well[i].load()) TRY(write_clean_shutdown(*impl.env.fs, directory.path, {broker_epoch}));
+      if (closed_well[i].load() && directory.is_loaded()) TRY(write_clean_shutdown(*impl.env.fs, directory.path, {broker_epoch}));
       return {};
     };
     if (Result<void> finished = finish(); !finished) note(i, finished.error());
@@ -262,6 +288,7 @@ Result<void> LogManager::shut_down(std::int64_t broker_epoch) {
 void LogManager::abandon() {
   Impl& impl = *impl_;
   if (impl.cleaner) impl.cleaner->stop();
+  stop_loading();
   impl.stop_tasks();
   impl.ended.store(true);
   for (const Impl::Entry& entry : impl.entries()) entry.log->close_abruptly();

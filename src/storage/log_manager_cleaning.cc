@@ -11,6 +11,7 @@ void LogManager::Impl::make_cleaner() {
   for (const auto& directory : managed) paths.push_back(directory->path);
   LogCleaner::Owner owner;
   owner.logs = [this] { return logs_for_cleaner(); };
+  owner.is_pending = [this](const TopicPartition& partition) { return pending_log(partition) != nullptr; };
   owner.directory_failed = [this](std::size_t directory, const Error& why) {
     if (!ended.load()) set_offline(directory, why);
   };

@@ -1,5 +1,6 @@
 // storage/log_manager_impl.h — the insides of LogManager, shared by its parts: directories and the table of logs
-// (log_manager.cc), loading (log_manager_load.cc), checkpoints, background work and the end (log_manager_background.cc).
+// (log_manager.cc), loading (log_manager_load.cc, log_manager_loading.cc), checkpoints, background work and the end
+// (log_manager_background.cc).
 // Nobody else includes it.
 #pragma once
 
@@ -9,12 +10,14 @@
 #include <set>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "base/mutex.h"
 #include "storage/checkpoint_file.h"
 #include "storage/log_manager.h"
+#include "storage/open_files.h"
 
 namespace cordwood::storage {
 
@@ -29,9 +32,14 @@ struct CheckpointContents {
 struct ManagedDirectory {
   io::Path path;
   std::unique_ptr<io::FileLock> lock;
-  bool loaded = false;             // every log in it was opened
+  bool prepared = false;           // load() has read its checkpoints
+  bool clean = false;              // how it was left
+  CheckpointContents found;        // as load() found them; constant while logs are loading
+  std::atomic<std::size_t> not_loaded{1};  // logs still to be opened, and one until they are counted
   std::atomic<bool> offline{false};
   std::atomic<bool> short_of_space{false};
+  std::size_t logs = 0;            // in the table; guarded by table_mu
+  bool is_loaded() const { return not_loaded.load(std::memory_order_acquire) == 0; }
   Mutex checkpoint_mu;             // one writer of its checkpoint files
   std::map<std::string, OffsetsByPartition> written GUARDED_BY(checkpoint_mu);
 };
@@ -48,7 +56,9 @@ struct LogManager::Impl {
   };
 
   Impl(LogEnvironment log_environment, LogManagerOptions manager_options)
-      : env(log_environment), options(std::move(manager_options)) {}
+      : env(std::move(log_environment)), options(std::move(manager_options)) {
+    env.open_files = std::make_shared<OpenFiles>(options.max_open_segments);
+  }
 
   // --- log_manager.cc ---
   Result<void> take_directories();
@@ -62,20 +72,47 @@ struct LogManager::Impl {
   bool any_online() const;
   bool is_short_of_space(const io::Path& directory) const;
   bool has_vanished(std::size_t directory);
+  void complain_of_descriptors(const Error& why);
 
-  // --- log_manager_load.cc ---
-  struct LoadJob {
+  // A log that load() has found and not opened yet.
+  struct PendingLog {
+    std::size_t directory = 0;
     std::string name;
     TopicPartition partition;
+    std::atomic<bool> removed{false};  // by remove(): it goes as soon as nobody works on it. Set under loading_mu
+    std::atomic<bool> failed{false};   // will not be opened; what the checkpoints say of it stays
+    bool worked_on = false;            // by a thread of the crew; under loading_mu
   };
-  Result<CheckpointContents> prepare_directory(std::size_t directory, bool& clean);
-  Result<std::vector<LoadJob>> list_jobs(std::size_t directory);
-  Result<void> load_one(std::size_t directory, const LoadJob& job, const CheckpointContents& checkpoints, bool clean,
-                        const LoadCallbacks& callbacks);
+  using PendingPtr = std::shared_ptr<PendingLog>;
 
-  // What becomes of the copies of unfinished moves, once all logs are known.
-  Result<void> settle_moves(const std::map<TopicPartition, io::Path>& logs_found,
-                            const std::function<void(std::size_t directory, LoadJob job)>& load_too);
+  // --- log_manager_load.cc: one log ---
+  Result<void> prepare_directory(std::size_t directory);
+  Result<std::vector<PendingPtr>> list_logs(std::size_t directory);
+  LoadCrew::Survey survey(const PendingLog& pending) const;
+  // The log, or null for a stray, which has another name then.
+  Result<std::shared_ptr<PartitionLog>> load_one(const PendingLog& pending, LoadWatch& watch);
+
+  // --- log_manager_loading.cc: all of them ---
+  std::size_t load_threads() const;
+  Result<std::vector<PendingPtr>> find_logs();
+  Result<void> settle_moves(std::vector<PendingPtr>& found) REQUIRES(loading_mu);
+  void load_and_settle(const PendingPtr& pending, LoadWatch& watch);
+  // Takes it out of `loading`: its log is in the table, or it has left the disk.
+  void settle(const PendingPtr& pending) REQUIRES(loading_mu);
+  void give_up(const PendingPtr& pending, const Error& why);
+  Result<void> wait_for_logs();
+  Error interrupt_load();
+  void say_progress(MonotonicNs& last_said);
+  void say_loaded();
+  void forget_what_was_found();
+  void flush_recovered();
+  void flush_in_background(const std::shared_ptr<PartitionLog>& log, std::size_t directory);
+  // Whether it is one that is not loaded; then it goes, now or as soon as nobody works on it.
+  bool remove_pending(const TopicPartition& partition) REQUIRES(create_mu) EXCLUDES(loading_mu);
+  void drop_pending(const PendingPtr& pending) REQUIRES(create_mu) EXCLUDES(loading_mu);
+  void drop_removed() REQUIRES(create_mu) EXCLUDES(loading_mu);
+  std::vector<PendingPtr> pending_in(std::size_t directory) const;
+  PendingPtr pending_log(const TopicPartition& partition) const;
 
   // --- log_manager_moves.cc ---
   bool is_moving_to(const TopicPartition& partition, std::size_t directory) const;
@@ -110,6 +147,18 @@ struct LogManager::Impl {
   mutable std::shared_mutex table_mu;
   std::unordered_map<TopicPartition, Entry> table;  // guarded by table_mu
 
+  // The logs that are not in the table yet. One leaves when it is, so that it is in one of them at any time.
+  mutable Mutex loading_mu;
+  std::map<TopicPartition, PendingPtr> loading GUARDED_BY(loading_mu);
+  bool load_returned GUARDED_BY(loading_mu) = false;
+  std::optional<Error> load_failure GUARDED_BY(loading_mu);
+  std::atomic<std::size_t> loading_count{0};
+  LoadCallbacks load_callbacks;
+  std::vector<PendingPtr> load_queue;  // the crew's, while it works
+  std::unique_ptr<LoadCrew> crew;
+  std::thread load_follower;  // tells of the progress once load() has returned
+  Mutex follower_mu;          // held over its join
+
   Mutex create_mu;  // one creation or removal at a time, before table_mu
   // Removed since the checkpoint files were written: their old lines must be gone before the name is used again.
   std::set<TopicPartition> stale_checkpoints GUARDED_BY(create_mu);
@@ -119,6 +168,7 @@ struct LogManager::Impl {
   std::vector<std::pair<io::Path, DurationMs>> pending_removals GUARDED_BY(executor_mu);
   std::shared_ptr<Tasks> tasks = std::make_shared<Tasks>();
   std::unique_ptr<LogCleaner> cleaner;  // made once the directories are known
+  std::atomic<MonotonicNs> complained_of_descriptors{MonotonicNs{INT64_MIN / 2}};
   std::atomic<bool> ended{false};
   // The one log that is just about to change its directory, and where to: the checkpoints there must know it before.
   mutable Mutex moving_mu;

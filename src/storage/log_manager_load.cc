@@ -1,11 +1,11 @@
-// The part of LogManager that opens what the directories hold.
+// The part of LogManager that finds what a directory holds and opens one log of it.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "storage/log_manager_impl.h"
+#include "storage/segment_file_name.h"
 
 namespace cordwood::storage {
 namespace {
@@ -26,22 +26,23 @@ Offset offset_in(const OffsetsByPartition& offsets, const TopicPartition& partit
 }  // namespace
 
 // Takes the clean mark away before anything else: a crash while loading is an unclean stop.
-Result<CheckpointContents> LogManager::Impl::prepare_directory(std::size_t directory, bool& clean) {
-  const io::Path& path = managed[directory]->path;
-  clean = TRY(read_clean_shutdown(*env.fs, path)).has_value();
-  TRY(remove_clean_shutdown(*env.fs, path));
+Result<void> LogManager::Impl::prepare_directory(std::size_t directory) {
+  ManagedDirectory& target = *managed[directory];
+  target.clean = TRY(read_clean_shutdown(*env.fs, target.path)).has_value();
+  TRY(remove_clean_shutdown(*env.fs, target.path));
   for (const char* name : {kRecoveryPointCheckpoint, kLogStartCheckpoint, kReplicationCheckpoint, kCleanerCheckpoint}) {
-    TRY(env.fs->open(io::join(path, name), io::OpenMode::create));
+    TRY(env.fs->open(io::join(target.path, name), io::OpenMode::create));
   }
-  CheckpointContents contents;
-  contents.recovery_points = TRY(read_checkpoint(*env.fs, *env.logger, io::join(path, kRecoveryPointCheckpoint)));
-  contents.log_starts = TRY(read_checkpoint(*env.fs, *env.logger, io::join(path, kLogStartCheckpoint)));
-  contents.high_watermarks = TRY(read_checkpoint(*env.fs, *env.logger, io::join(path, kReplicationCheckpoint)));
-  return contents;
+  const auto read = [&](const char* name) { return read_checkpoint(*env.fs, *env.logger, io::join(target.path, name)); };
+  target.found.recovery_points = TRY(read(kRecoveryPointCheckpoint));
+  target.found.log_starts = TRY(read(kLogStartCheckpoint));
+  target.found.high_watermarks = TRY(read(kReplicationCheckpoint));
+  target.prepared = true;
+  return {};
 }
 
-Result<std::vector<LogManager::Impl::LoadJob>> LogManager::Impl::list_jobs(std::size_t directory) {
-  std::vector<LoadJob> jobs;
+Result<std::vector<LogManager::Impl::PendingPtr>> LogManager::Impl::list_logs(std::size_t directory) {
+  std::vector<PendingPtr> logs;
   const io::Path& path = managed[directory]->path;
   for (const io::DirectoryEntry& entry : TRY(env.fs->list(path))) {
     if (entry.kind != io::DirectoryEntry::Kind::directory &&
@@ -52,7 +53,14 @@ Result<std::vector<LogManager::Impl::LoadJob>> LogManager::Impl::list_jobs(std::
     if (!name) continue;
     if (name->partition.topic == "__cluster_metadata" && name->partition.partition == PartitionId{0}) continue;
     switch (name->kind) {
-      case PartitionDirectoryName::Kind::current: jobs.push_back({entry.name, name->partition}); break;
+      case PartitionDirectoryName::Kind::current: {
+        auto pending = std::make_shared<PendingLog>();
+        pending->directory = directory;
+        pending->name = entry.name;
+        pending->partition = name->partition;
+        logs.push_back(std::move(pending));
+        break;
+      }
       case PartitionDirectoryName::Kind::deleted:
         schedule_removal(io::join(path, entry.name), LogConfig().file_delete_delay_ms);
         break;
@@ -64,15 +72,15 @@ Result<std::vector<LogManager::Impl::LoadJob>> LogManager::Impl::list_jobs(std::
         break;
     }
   }
-  return jobs;
+  return logs;
 }
 
-Result<void> LogManager::Impl::settle_moves(const std::map<TopicPartition, io::Path>& logs_found,
-                                            const std::function<void(std::size_t, LoadJob)>& load_too) {
+// What becomes of the copies of unfinished moves, once all logs are known.
+Result<void> LogManager::Impl::settle_moves(std::vector<PendingPtr>& found) {
   const bool all_online = std::ranges::none_of(managed, [](const auto& directory) { return directory->offline.load(); });
   std::vector<UnfinishedMove> left;
   for (UnfinishedMove& move : unfinished_moves) {
-    if (logs_found.contains(move.partition)) {
+    if (loading.contains(move.partition)) {
       env.logger->info("{}: the move of {} begins anew", move.future, move.partition.to_string());
       left.push_back(std::move(move));
     } else if (!all_online) {
@@ -82,128 +90,80 @@ Result<void> LogManager::Impl::settle_moves(const std::map<TopicPartition, io::P
     } else {
       // The old log has lost its name already, so the copy was complete.
       const io::Path& parent = managed[move.to]->path;
-      env.logger->info("{} becomes {}", move.future, io::join(parent, move.partition.to_string()));
-      TRY(env.fs->rename(move.future, io::join(parent, move.partition.to_string())));
+      auto pending = std::make_shared<PendingLog>();
+      pending->directory = move.to;
+      pending->name = move.partition.to_string();
+      pending->partition = move.partition;
+      env.logger->info("{} becomes {}", move.future, io::join(parent, pending->name));
+      TRY(env.fs->rename(move.future, io::join(parent, pending->name)));
       TRY(env.fs->sync_directory(parent));
-      load_too(move.to, {move.partition.to_string(), move.partition});
+      managed[move.to]->not_loaded.fetch_add(1, std::memory_order_release);
+      loading.emplace(pending->partition, pending);
+      found.push_back(std::move(pending));
     }
   }
   unfinished_moves = std::move(left);
   return {};
 }
 
-Result<void> LogManager::Impl::load_one(std::size_t directory, const LoadJob& job,
-                                        const CheckpointContents& checkpoints, bool clean,
-                                        const LoadCallbacks& callbacks) {
-  const io::Path path = io::join(managed[directory]->path, job.name);
-  if (callbacks.claim) {
+// What cannot be read here is found again, and reported, when the log is opened.
+LoadCrew::Survey LogManager::Impl::survey(const PendingLog& pending) const {
+  LoadCrew::Survey survey;
+  // Groups and transactions wait for these.
+  survey.urgent = pending.partition.topic == "__consumer_offsets" || pending.partition.topic == "__transaction_state";
+  const ManagedDirectory& directory = *managed[pending.directory];
+  if (directory.clean || directory.offline.load()) return survey;
+  const io::Path path = io::join(directory.path, pending.name);
+  const Result<std::vector<io::DirectoryEntry>> entries = env.fs->list(path);
+  if (!entries) return survey;
+  std::map<Offset, std::string> logs;
+  for (const io::DirectoryEntry& entry : *entries) {
+    const SegmentFileName name = parse_segment_file_name(entry.name);
+    if (name.kind == SegmentFileKind::log && name.offset) logs.emplace(*name.offset, entry.name);
+  }
+  auto first = logs.upper_bound(offset_in(directory.found.recovery_points, pending.partition));
+  if (first != logs.begin()) --first;
+  for (; first != logs.end(); ++first) {
+    if (const Result<io::FileStatus> status = env.fs->status(io::join(path, first->second))) survey.bytes += status->size;
+  }
+  return survey;
+}
+
+Result<std::shared_ptr<PartitionLog>> LogManager::Impl::load_one(const PendingLog& pending, LoadWatch& watch) {
+  const ManagedDirectory& directory = *managed[pending.directory];
+  const io::Path path = io::join(directory.path, pending.name);
+  if (load_callbacks.claim) {
     Result<std::optional<Uuid>> topic_id = read_partition_metadata(*env.fs, path);
     if (!topic_id && topic_id.error().code != Errc::corrupt) return topic_id.error();
     Uuid directory_id;
     {
       MutexLock lock(directories_mu);
-      directory_id = directories.back()[directory].id;
+      directory_id = directories.back()[pending.directory].id;
     }
-    if (callbacks.claim(job.partition, topic_id ? *topic_id : std::nullopt, directory_id) == DirectoryClaim::stray) {
+    if (load_callbacks.claim(pending.partition, topic_id ? *topic_id : std::nullopt, directory_id) ==
+        DirectoryClaim::stray) {
       const io::Path stray =
-          io::join(managed[directory]->path, stray_directory_name(job.partition, Uuid::random(*env.random)));
+          io::join(directory.path, stray_directory_name(pending.partition, Uuid::random(*env.random)));
       env.logger->warn("{} is not known to the cluster; it becomes {} and is not served", path, stray);
       TRY(env.fs->rename(path, stray));
-      return env.fs->sync_directory(managed[directory]->path);
+      TRY(env.fs->sync_directory(directory.path));
+      return std::shared_ptr<PartitionLog>();
     }
   }
   OpenOptions open_options;
-  if (callbacks.config_of) open_options.config = callbacks.config_of(job.partition.topic);
+  if (load_callbacks.config_of) open_options.config = load_callbacks.config_of(pending.partition.topic);
   open_options.producer = options.producer;
-  open_options.log_start_checkpoint = offset_in(checkpoints.log_starts, job.partition);
-  open_options.recovery_point_checkpoint = offset_in(checkpoints.recovery_points, job.partition);
-  open_options.high_watermark_checkpoint = offset_in(checkpoints.high_watermarks, job.partition);
-  open_options.last_stop = clean ? StopKind::clean : StopKind::unclean;
-  std::shared_ptr<PartitionLog> log = TRY(PartitionLog::open(env, path, job.partition, std::move(open_options)));
+  open_options.log_start_checkpoint = offset_in(directory.found.log_starts, pending.partition);
+  open_options.recovery_point_checkpoint = offset_in(directory.found.recovery_points, pending.partition);
+  open_options.high_watermark_checkpoint = offset_in(directory.found.high_watermarks, pending.partition);
+  open_options.last_stop = directory.clean ? StopKind::clean : StopKind::unclean;
+  open_options.watch = &watch;
+  std::shared_ptr<PartitionLog> log = TRY(PartitionLog::open(env, path, pending.partition, std::move(open_options)));
   if (log->recovery().segments_recovered > 0) {
     env.logger->info("{} recovered: {} segments checked, {} bytes cut, log end {}", path,
                      log->recovery().segments_recovered, log->recovery().bytes_cut, log->log_end_offset());
   }
-  CHECK(add(std::move(log), directory) != nullptr, "{} loaded twice", job.partition.to_string());
-  return {};
-}
-
-Result<void> LogManager::load(const LoadCallbacks& callbacks) {
-  struct Work {
-    std::size_t directory = 0;
-    bool clean = false;
-    CheckpointContents checkpoints;
-    std::vector<Impl::LoadJob> jobs;
-    std::atomic<std::size_t> next{0};
-  };
-  Impl& impl = *impl_;
-  std::vector<std::unique_ptr<Work>> works;
-  std::map<TopicPartition, io::Path> where;
-  std::size_t total = 0;
-  for (std::size_t i = 0; i < impl.managed.size(); ++i) {
-    if (impl.managed[i]->offline.load()) continue;
-    auto work = std::make_unique<Work>();
-    work->directory = i;
-    const auto prepare = [&]() -> Result<void> {
-      work->checkpoints = TRY(impl.prepare_directory(i, work->clean));
-      work->jobs = TRY(impl.list_jobs(i));
-      return {};
-    };
-    if (Result<void> prepared = prepare(); !prepared) {
-      impl.set_offline(i, prepared.error());
-      continue;
-    }
-    for (const Impl::LoadJob& job : work->jobs) {
-      const auto [it, fresh] = where.emplace(job.partition, impl.managed[i]->path);
-      if (!fresh) {
-        return Error{Errc::invalid, fmt::format("{} is found in both {} and {}", job.partition.to_string(), it->second,
-                                                impl.managed[i]->path)};
-      }
-    }
-    works.push_back(std::move(work));
-  }
-  TRY(impl.settle_moves(where, [&](std::size_t directory, Impl::LoadJob job) {
-    for (const auto& work : works) {
-      if (work->directory == directory) work->jobs.push_back(std::move(job));
-    }
-  }));
-  for (const auto& work : works) total += work->jobs.size();
-
-  Mutex mu;
-  std::size_t done = 0;
-  std::optional<Error> fatal;
-  const auto run = [&](Work& work) {
-    while (true) {
-      const std::size_t number = work.next.fetch_add(1);
-      if (number >= work.jobs.size() || impl.managed[work.directory]->offline.load()) return;
-      Result<void> loaded =
-          impl.load_one(work.directory, work.jobs[number], work.checkpoints, work.clean, callbacks);
-      if (!loaded && (loaded.error().code == Errc::io || loaded.error().code == Errc::no_space)) {
-        impl.set_offline(work.directory, loaded.error());
-      }
-      MutexLock lock(mu);
-      if (!loaded && loaded.error().code != Errc::io && loaded.error().code != Errc::no_space && !fatal) {
-        fatal = loaded.error();
-        fatal->what = fmt::format("{}: {}", io::join(impl.managed[work.directory]->path, work.jobs[number].name),
-                                  fatal->what);
-      }
-      if (fatal) return;
-      ++done;
-      if (callbacks.progress) callbacks.progress(done, total);
-    }
-  };
-  std::vector<std::thread> threads;
-  for (const auto& work : works) {
-    const auto wanted = static_cast<std::size_t>(std::max(impl.options.recovery_threads_per_dir, 1));
-    for (std::size_t i = 0; i < std::min(wanted, work->jobs.size()); ++i) {
-      threads.emplace_back([&run, one = work.get()] { run(*one); });
-    }
-  }
-  for (std::thread& thread : threads) thread.join();
-  if (fatal) return *fatal;
-  for (const auto& work : works) impl.managed[work->directory]->loaded = true;
-  if (!impl.any_online()) return *directories().front().offline;
-  return {};
+  return log;
 }
 
 }  // namespace cordwood::storage

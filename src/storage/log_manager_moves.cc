@@ -49,6 +49,8 @@ Result<void> LogManager::relocate(const TopicPartition& partition, std::size_t t
   if (moved) {
     std::unique_lock lock(impl.table_mu);
     impl.table[partition].directory = to;
+    --impl.managed[entry.directory]->logs;
+    ++impl.managed[to]->logs;
   }
   set_moving({});
   if (moved) impl.cleaner->moved(partition, entry.directory, to);

@@ -270,14 +270,12 @@ TEST(LogManager, ReportsProgressAndUsesItsThreads) {
   options.recovery_threads_per_dir = 4;
   auto manager = LogManager::open(world.environment(), options).value();
   auto callbacks = plain_callbacks();
-  std::vector<std::size_t> seen;
-  callbacks.progress = [&](std::size_t done, std::size_t total) {
-    EXPECT_EQ(total, 25u);
-    seen.push_back(done);
-  };
+  LoadProgress last;
+  callbacks.progress = [&](const LoadProgress& progress) { last = progress; };
   manager->load(callbacks).value();
-  ASSERT_EQ(seen.size(), 25u);
-  EXPECT_EQ(seen.back(), 25u);
+  EXPECT_EQ(last.logs_total, 25u);
+  EXPECT_EQ(last.logs_done, 25u);
+  EXPECT_EQ(last.to_string(), "25 of 25 logs");
   EXPECT_EQ(manager->all().size(), 25u);
   manager->shut_down(1).value();
 }

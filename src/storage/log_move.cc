@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "storage/damaged_files.h"
 #include "storage/directory_files.h"
 #include "storage/partition_log_impl.h"
 #include "storage/segment_file_name.h"
@@ -60,13 +61,29 @@ Result<void> remove_part(io::FileSystem& fs, const LogCopy::Part& part, const io
   return {};
 }
 
-Result<void> begin(io::FileSystem& fs, LogCopy& copy) {
+// What recoveries have kept goes along: the old directory is deleted, and it may be the only copy. Absent is fine.
+Result<void> copy_kept(io::FileSystem& fs, const io::Path& from, const io::Path& to) {
+  Result<std::vector<io::DirectoryEntry>> entries = fs.list(from);
+  if (!entries && entries.error().code == Errc::not_found) return {};
+  if (!entries) return entries.error();
+  TRY(fs.create_directories(to));
+  for (const io::DirectoryEntry& entry : *entries) {
+    const io::Path inner = io::join(from, entry.name);
+    if (entry.kind == io::DirectoryEntry::Kind::directory) TRY(copy_kept(fs, inner, io::join(to, entry.name)));
+    if (entry.kind == io::DirectoryEntry::Kind::file) TRY(copy_file(fs, inner, io::join(to, entry.name)));
+  }
+  return fs.sync_directory(to);
+}
+
+Result<void> begin(io::FileSystem& fs, const io::Path& log, LogCopy& copy) {
   if (copy.has_begun) return {};
   TRY(fs.create_directories(copy.directory));
   // Emptied, not removed: the directory itself is the wish to move, and survives a restart.
   for (const io::DirectoryEntry& entry : TRY(fs.list(copy.directory))) {
-    TRY(fs.remove_file(io::join(copy.directory, entry.name)));
+    const io::Path path = io::join(copy.directory, entry.name);
+    TRY(entry.kind == io::DirectoryEntry::Kind::directory ? fs.remove_directory_tree(path) : fs.remove_file(path));
   }
+  TRY(copy_kept(fs, io::join(log, kDamagedDirectory), io::join(copy.directory, kDamagedDirectory)));
   TRY(fs.sync_directory(io::Path(io::parent_of(copy.directory))));
   copy.has_begun = true;
   return {};
@@ -120,7 +137,7 @@ Result<ByteCount> PartitionLog::copy_into(LogCopy& copy, ByteCount at_most) cons
     end = impl_->end.load();
     truncations = impl_->truncations;
   }
-  TRY(begin(fs, copy));
+  TRY(begin(fs, directory(), copy));
   TRY(follow(fs, copy, *segments, truncations));
   ByteCount missing{0};
   for (LogCopy::Part& part : copy.parts) {
@@ -187,7 +204,7 @@ Result<void> PartitionLog::move_into(LogCopy& copy, const io::Path& directory, c
     companions.time_index = TRY(fs.exists(io::join(copy.directory, segment_file_name(segment->base_offset(), kTimeIndexSuffix))));
     companions.txn_index = TRY(fs.exists(io::join(copy.directory, segment_file_name(segment->base_offset(), kTxnIndexSuffix))));
     moved.push_back(TRY(Segment::open(fs, copy.directory, segment->base_offset(),
-                                      Segment::Settings::from(impl.config, *impl.env.random), impl.env.clock->now(),
+                                      Segment::Settings::from(impl.config, *impl.env.random, impl.env.open_files), impl.env.clock->now(),
                                       companions)));
   }
   TRY(moved.back()->prepare_for_append());
@@ -213,7 +230,8 @@ Result<void> PartitionLog::move_into(LogCopy& copy, const io::Path& directory, c
   impl.directory.store(&impl.directories.back(), std::memory_order_release);
   impl.snapshots.set_directory(directory);
   impl.unsynced_snapshots.clear();
-  impl.directory_is_new = false;
+  impl.directory_unsynced = false;
+  impl.metadata_unsynced = false;
   impl.segments = std::move(moved);
   impl.torn_tail = false;
   impl.publish_segments();

@@ -72,6 +72,24 @@ TEST(LogMove, TakesEverythingAlong) {
   }
 }
 
+TEST(LogMove, WhatRecoveryKeptGoesAlong) {
+  World world;
+  auto log = filled_log(world);
+  const ByteVector kept(40, std::byte{7});
+  world.fs->create_directories("/data/t-0/damaged/cut-000001").value();
+  io::write_file_atomically(*world.fs, "/data/t-0/damaged/cut-000001/report.txt", kept).value();
+  io::write_file_atomically(*world.fs, "/data/t-0/damaged/00000000000000000000.index", kept).value();
+  LogCopy copy = copy_to(kFuture);
+  ASSERT_EQ(log->copy_into(copy, kAll).value(), ByteCount{0});
+  // As a restart in the middle begins anew, over what is there.
+  copy = copy_to(kFuture);
+  ASSERT_EQ(log->copy_into(copy, kAll).value(), ByteCount{0});
+  ASSERT_TRUE(log->move_into(copy, kTarget, kOld, ByteCount{1000}));
+  world.fs->remove_directory_tree(kOld).value();
+  EXPECT_EQ(io::read_file(*world.fs, "/other/t-0/damaged/cut-000001/report.txt").value(), kept);
+  EXPECT_EQ(io::read_file(*world.fs, "/other/t-0/damaged/00000000000000000000.index").value(), kept);
+}
+
 TEST(LogMove, StepsAreAsSmallAsAsked) {
   World world;
   auto log = filled_log(world);

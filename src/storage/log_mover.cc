@@ -80,6 +80,7 @@ bool LogMover::advance(Move& move) {
     }
   }
   const std::shared_ptr<PartitionLog> log = logs_.find(move.partition);
+  if (!log && logs_.is_loading(move.partition)) return wait_a_moment();
   if (!log) {
     drop(move);
     return false;
@@ -113,6 +114,12 @@ bool LogMover::advance(Move& move) {
   }
   drop(move);
   return false;
+}
+
+bool LogMover::wait_a_moment() {
+  MutexLock lock(mu_);
+  if (!stopping_) wake_.wait_for(mu_, std::chrono::milliseconds(100));
+  return true;
 }
 
 void LogMover::drop(Move& move) {

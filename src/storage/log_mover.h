@@ -62,6 +62,8 @@ class LogMover {
   // False: it is over.
   bool advance(Move& move);
   void drop(Move& move);
+  // Of a log that is not open yet. True: it goes on then.
+  bool wait_a_moment();
 
   const LogEnvironment env_;
   LogManager& logs_;

@@ -68,6 +68,7 @@ class OffsetIndex {
   // Renames the file and goes on under the new name, which fs.rename() alone would not: what is not open yet would be
   // looked for under the old one.
   Result<void> rename_to(const io::Path& path) { return file_->rename_to(path); }
+  void close_files() { file_->close_files(); }  // until it is needed again
   void moved_to(const io::Path& path) { file_->moved_to(path); }  // by a rename of the directory
   Result<void> remove() { return file_->remove(); }               // absent is fine
   Result<void> map() const { return file_->map(); }  // what the first lookup does, with its error

@@ -7,6 +7,7 @@
 #include "record/control_record.h"
 #include "record/walk.h"
 #include "storage/directory_files.h"
+#include "storage/open_files.h"
 #include "storage/partition_log_impl.h"
 #include "storage/roll_rules.h"
 #include "storage/segment_file_name.h"
@@ -28,8 +29,7 @@ PartitionLog::Impl::Impl(LogEnvironment log_environment, TopicPartition name, Op
       producers(std::move(loaded.producers)),
       snapshots(std::move(loaded.snapshots)),
       epochs(std::move(loaded.epochs)),
-      // The one that made it may have died before it was synced.
-      directory_is_new(loaded.directory_is_new || options.last_stop == StopKind::unclean),
+      directory_unsynced(loaded.directory_is_new || options.last_stop == StopKind::unclean),
       names_unsynced(options.last_stop == StopKind::unclean),
       torn_tail(loaded.active_end < FilePosition{segments.back()->size().value}),
       log_start(loaded.log_start),
@@ -52,6 +52,7 @@ Result<std::shared_ptr<PartitionLog>> PartitionLog::open(LogEnvironment environm
                                                          RecoveryReport* report) {
   RecoveryReport own_report;
   LoadedLog loaded = TRY(load_log(environment, directory, options, own_report));
+  options.watch = nullptr;
   std::shared_ptr<PartitionLog> log(new PartitionLog());
   log->impl_ = std::make_unique<Impl>(environment, std::move(partition), std::move(options), std::move(loaded));
   Impl& impl = *log->impl_;
@@ -82,8 +83,9 @@ Result<void> PartitionLog::set_topic_id(Uuid id) {
     return Error{Errc::invalid, fmt::format("{} belongs to topic id {} and not to {}", directory(),
                                             impl_->topic_id->to_string(), id.to_string())};
   }
-  TRY(write_partition_metadata(*impl_->env.fs, directory(), id));
+  TRY(write_partition_metadata(*impl_->env.fs, directory(), id, io::Fsync::no));
   impl_->topic_id = id;
+  impl_->metadata_unsynced = true;
   return {};
 }
 
@@ -273,8 +275,9 @@ Result<void> PartitionLog::Impl::roll(Offset new_base) {
   const bool replaces = new_base == old.base_offset();
   if (!replaces) TRY(old.become_inactive());
   std::shared_ptr<Segment> fresh =
-      TRY(Segment::create(*env.fs, *directory.load(), new_base, Segment::Settings::from(config, *env.random),
-                          env.clock->now(), Segment::IndexFiles::with_first_append));
+      TRY(Segment::create(*env.fs, *directory.load(), new_base,
+                          Segment::Settings::from(config, *env.random, env.open_files), env.clock->now(),
+                          Segment::IndexFiles::with_first_append));
   if (replaces) segments.pop_back();
   segments.push_back(std::move(fresh));
   torn_tail = false;
@@ -349,10 +352,10 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
   AppendResult result;
   result.log_start_offset = log_start.load(std::memory_order_relaxed);
   const auto failed_with = [&](const Error& why) {
-    // A full disk took nothing, and the log is as it was.
+    // A full disk took nothing, and without descriptors nothing was written: the log is as it was.
     if (why.code == Errc::no_space) {
       short_of_space.store(true, std::memory_order_relaxed);
-    } else {
+    } else if (!is_out_of_descriptors(why)) {
       fail(why);
     }
     AppendResult failure_result = storage_failure(why);

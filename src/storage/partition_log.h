@@ -31,6 +31,7 @@
 
 namespace cordwood::storage {
 
+class OpenFiles;
 class Segment;
 using SegmentList = std::vector<std::shared_ptr<Segment>>;
 
@@ -50,10 +51,19 @@ struct LogEnvironment {
   Clock* clock = nullptr;
   Random* random = nullptr;
   Logger* logger = nullptr;
+  std::shared_ptr<OpenFiles> open_files = nullptr;  // LogManager's; without, what was opened stays open
 };
 
 // Whether the directory was stopped cleanly: then nothing is checked.
 enum class StopKind { clean, unclean };
+
+// Looks on while a log recovers, and may end it: at the next segment, as a crash would.
+class LoadWatch {
+ public:
+  virtual ~LoadWatch() = default;
+  virtual bool stop_requested() const = 0;
+  virtual void checked(ByteCount bytes) = 0;  // of a segment that is through
+};
 
 struct OpenOptions {
   LogConfig config;
@@ -64,6 +74,7 @@ struct OpenOptions {
   StopKind last_stop = StopKind::unclean;
   // The metadata log: batches carry the leader's own offsets and epochs, index files are never trimmed.
   bool is_metadata_log = false;
+  LoadWatch* watch = nullptr;  // during open() only
 };
 
 // What recovery did to one log, for the log line, `explain` and the tests.
@@ -156,7 +167,7 @@ struct RetiredFiles {
 class PartitionLog {
  public:
   // Opens the directory (made when absent), recovers when needed. Errors: io; no_space when records that recovery must cut
-  // off cannot be kept; corrupt for a .log file longer than 2^31-1 bytes.
+  // off cannot be kept; corrupt for a .log file longer than 2^31-1 bytes; closed when the watch asked to stop.
   static Result<std::shared_ptr<PartitionLog>> open(LogEnvironment environment, io::Path directory, TopicPartition partition,
                                                     OpenOptions options, RecoveryReport* report = nullptr);
   virtual ~PartitionLog();
@@ -164,7 +175,9 @@ class PartitionLog {
   const TopicPartition& partition() const;
   const io::Path& directory() const;
   std::optional<Uuid> topic_id() const;  // from partition.metadata
-  Result<void> set_topic_id(Uuid id);    // writes partition.metadata when it has none yet. Errors: invalid for another id
+  // Writes partition.metadata when it has none yet; synced by the first flush. A crash before that leaves a log without a
+  // topic id, and the metadata log knows it by its name. Errors: invalid for another id.
+  Result<void> set_topic_id(Uuid id);
 
   // --- append ---
   // One validated batch of a leader: assigns offsets from the log end, sets the leader epoch, rewriting both in place in

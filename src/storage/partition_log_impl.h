@@ -151,10 +151,11 @@ struct PartitionLog::Impl {
   std::function<void(const Error&)> failure_callback GUARDED_BY(mu);
   std::function<void()> repair_callback GUARDED_BY(mu);
   mutable std::atomic<bool> repair_asked{false};
-  bool directory_is_new GUARDED_BY(mu) = false;  // its name may not be durable yet
+  bool directory_unsynced GUARDED_BY(mu) = false;  // its name may not be durable: new, or made by a life that was cut off
   // After an unclean stop segments below the recovery point may lack a durable name: it covers deleted records
   // without a flush.
   bool names_unsynced GUARDED_BY(mu) = false;
+  bool metadata_unsynced GUARDED_BY(mu) = false;  // partition.metadata was written and not synced yet
   std::uint64_t truncations GUARDED_BY(mu) = 0;
   bool torn_tail GUARDED_BY(mu) = false;  // bytes behind the last whole batch of the active segment
   bool closed GUARDED_BY(mu) = false;

@@ -12,6 +12,15 @@ namespace {
 
 constexpr FilePosition kStart{0};
 
+// Counted for as long as it lives.
+struct SyncUnderWay {
+  explicit SyncUnderWay(std::atomic<int>& counted) : count(counted) { count.fetch_add(1, std::memory_order_acq_rel); }
+  ~SyncUnderWay() { count.fetch_sub(1, std::memory_order_acq_rel); }
+  SyncUnderWay(const SyncUnderWay&) = delete;
+  SyncUnderWay& operator=(const SyncUnderWay&) = delete;
+  std::atomic<int>& count;
+};
+
 Result<void> remove_if_there(io::FileSystem& fs, const io::Path& path) {
   Result<void> removed = fs.remove_file(path);
   if (!removed && removed.error().code != Errc::not_found) return removed.error();
@@ -20,8 +29,10 @@ Result<void> remove_if_there(io::FileSystem& fs, const io::Path& path) {
 
 }  // namespace
 
-Segment::Settings Segment::Settings::from(const LogConfig& config, Random& random) {
+Segment::Settings Segment::Settings::from(const LogConfig& config, Random& random,
+                                          std::shared_ptr<OpenFiles> open_files) {
   Settings settings;
+  settings.open_files = std::move(open_files);
   settings.segment_bytes = config.segment_bytes;
   settings.index_bytes = config.segment_index_bytes;
   settings.index_interval_bytes = config.index_interval_bytes;
@@ -46,10 +57,15 @@ Result<std::shared_ptr<Segment>> Segment::create(io::FileSystem& fs, const io::P
   for (std::string_view suffix : {kOffsetIndexSuffix, kTimeIndexSuffix, kTxnIndexSuffix}) {
     TRY(remove_if_there(fs, segment->path_of(suffix)));
   }
-  segment->file_ = TRY(fs.open(segment->path_of(kLogSuffix), io::OpenMode::truncate));
-  segment->file_open_.store(true, std::memory_order_release);
+  const std::shared_ptr<io::File> file =
+      TRY(segment->with_room([&] { return fs.open(segment->path_of(kLogSuffix), io::OpenMode::truncate); }));
+  {
+    MutexLock lock(segment->mu_);
+    segment->file_ = file;
+  }
+  segment->note_use();
   segment->data_dirty_.store(true, std::memory_order_relaxed);
-  if (settings.preallocate) TRY(segment->file_->reserve(settings.segment_bytes));
+  if (settings.preallocate) TRY(file->reserve(settings.segment_bytes));
   segment->max_timestamp_.store({kNoTimestamp, base_offset});
   segment->max_timestamp_known_.store(true, std::memory_order_release);
   if (index_files == IndexFiles::at_once) TRY(segment->prepare_for_append());
@@ -65,8 +81,7 @@ Result<std::shared_ptr<Segment>> Segment::open(io::FileSystem& fs, const io::Pat
   if (status) {
     size = status->size;
   } else if (status.error().code == Errc::not_found) {
-    segment->file_ = TRY(fs.open(path, io::OpenMode::create));
-    segment->file_open_.store(true, std::memory_order_release);
+    TRY(fs.open(path, io::OpenMode::create));
   } else {
     return status.error();
   }
@@ -132,45 +147,78 @@ Result<void> Segment::drop_swap_suffix() {
   return fs_.sync_directory(directory);
 }
 
+// --- opening on demand, and closing again ---
+
+void Segment::note_use() const {
+  if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
+  if (registered_.load(std::memory_order_acquire) || settings_.open_files == nullptr) return;
+  if (registered_.exchange(true, std::memory_order_acq_rel)) return;
+  settings_.open_files->opened(std::const_pointer_cast<Segment>(shared_from_this()));
+}
+
 Result<std::shared_ptr<io::File>> Segment::file() const {
-  if (!file_open_.load(std::memory_order_acquire)) {
+  Result<std::shared_ptr<io::File>> file = with_room([&]() -> Result<std::shared_ptr<io::File>> {
     MutexLock lock(mu_);
-    if (!file_open_.load(std::memory_order_relaxed)) {
-      file_ = TRY(fs_.open(path_locked(kLogSuffix), io::OpenMode::read_write));
-      file_open_.store(true, std::memory_order_release);
-    }
-  }
-  return file_;
+    if (!file_) file_ = TRY(fs_.open(path_locked(kLogSuffix), io::OpenMode::read_write));
+    return file_;
+  });
+  note_use();
+  return file;
 }
 
 Result<OffsetIndex*> Segment::offset_index(OffsetIndex::Growth growth) const {
+  note_use();
   if (OffsetIndex* open = offset_index_open_.load(std::memory_order_acquire)) return open;
-  MutexLock lock(mu_);
-  if (!offset_index_) {
-    offset_index_ = TRY(OffsetIndex::open(fs_, path_locked(kOffsetIndexSuffix), base_offset_, settings_.index_bytes, growth));
-    offset_index_open_.store(offset_index_.get(), std::memory_order_release);
-  }
-  return offset_index_.get();
+  return with_room([&]() -> Result<OffsetIndex*> {
+    MutexLock lock(mu_);
+    if (!offset_index_) {
+      offset_index_ =
+          TRY(OffsetIndex::open(fs_, path_locked(kOffsetIndexSuffix), base_offset_, settings_.index_bytes, growth));
+      offset_index_open_.store(offset_index_.get(), std::memory_order_release);
+    }
+    return offset_index_.get();
+  });
 }
 
 Result<TimeIndex*> Segment::time_index(OffsetIndex::Growth growth) const {
+  note_use();
   if (TimeIndex* open = time_index_open_.load(std::memory_order_acquire)) return open;
-  MutexLock lock(mu_);
-  if (!time_index_) {
-    time_index_ = TRY(TimeIndex::open(fs_, path_locked(kTimeIndexSuffix), base_offset_, settings_.index_bytes, growth));
-    time_index_open_.store(time_index_.get(), std::memory_order_release);
-  }
-  return time_index_.get();
+  return with_room([&]() -> Result<TimeIndex*> {
+    MutexLock lock(mu_);
+    if (!time_index_) {
+      time_index_ = TRY(TimeIndex::open(fs_, path_locked(kTimeIndexSuffix), base_offset_, settings_.index_bytes, growth));
+      time_index_open_.store(time_index_.get(), std::memory_order_release);
+    }
+    return time_index_.get();
+  });
 }
 
-Result<TxnIndex*> Segment::txn_index() const {
-  if (TxnIndex* open = txn_index_open_.load(std::memory_order_acquire)) return open;
-  MutexLock lock(mu_);
-  if (!txn_index_) {
-    txn_index_ = TRY(TxnIndex::open(fs_, path_locked(kTxnIndexSuffix)));
-    txn_index_open_.store(txn_index_.get(), std::memory_order_release);
+Result<std::shared_ptr<TxnIndex>> Segment::txn_index() const {
+  note_use();
+  return with_room([&]() -> Result<std::shared_ptr<TxnIndex>> {
+    MutexLock lock(mu_);
+    if (!txn_index_) txn_index_ = TRY(TxnIndex::open(fs_, path_locked(kTxnIndexSuffix)));
+    return txn_index_;
+  });
+}
+
+// Runs beside the writer and readers. A writer that has taken its file just before goes on with that, and marks the
+// segment as unsynced after the write, as always.
+bool Segment::close_files() {
+  if (Result<void> synced = sync_records(); !synced) {
+    MutexLock lock(mu_);
+    if (!close_error_ && !is_out_of_descriptors(synced.error())) close_error_ = synced.error();
+    return false;
   }
-  return txn_index_.get();
+  MutexLock lock(mu_);
+  if (has_unsynced()) return false;
+  // First, so that who opens something from now on is known again.
+  registered_.store(false, std::memory_order_release);
+  file_.reset();
+  txn_index_.reset();
+  if (offset_index_) offset_index_->close_files();
+  if (time_index_) time_index_->close_files();
+  return true;
 }
 
 // --- read side ---
@@ -392,8 +440,8 @@ Result<void> Segment::prepare_for_append() {
   OffsetIndex* offsets = TRY(offset_index(OffsetIndex::Growth::full));
   TimeIndex* times = TRY(time_index(OffsetIndex::Growth::full));
   // Grows what a reader had opened as it was; costs nothing where it is at full length.
-  TRY(offsets->resize_to_capacity());
-  TRY(times->resize_to_capacity());
+  TRY(with_room([&] { return offsets->resize_to_capacity(); }));
+  TRY(with_room([&] { return times->resize_to_capacity(); }));
   index_dirty_.store(true, std::memory_order_release);
   has_offset_index_.store(true, std::memory_order_release);
   prepared_ = true;
@@ -434,13 +482,13 @@ Result<void> Segment::offer_time_entry(TimeIndex::Slot slot) {
     return {};
   }
   index_dirty_.store(true, std::memory_order_release);
-  return time_index_->maybe_append(max.timestamp, max.offset, slot);
+  return with_room([&] { return time_index_->maybe_append(max.timestamp, max.offset, slot); });
 }
 
 Result<void> Segment::index_batch(const BatchInfo& batch) {
   const std::optional<IndexEntry> last = offset_index_->last();
   if (!offset_index_->is_full() && (!last || batch.last_offset > last->offset)) {
-    TRY(offset_index_->append(batch.last_offset, batch.position));
+    TRY(with_room([&] { return offset_index_->append(batch.last_offset, batch.position); }));
     index_dirty_.store(true, std::memory_order_release);
   }
   return offer_time_entry(TimeIndex::Slot::ordinary);
@@ -448,6 +496,8 @@ Result<void> Segment::index_batch(const BatchInfo& batch) {
 
 Result<void> Segment::append(BytesView bytes, std::span<const BatchInfo> batches) {
   const std::shared_ptr<io::File> log = TRY(file());
+  // Before as well: nobody may close the file as one without unsynced records while they are being written.
+  data_dirty_.store(true, std::memory_order_relaxed);
   if (Result<void> written = log->write_at(FilePosition{size_.load(std::memory_order_relaxed)}, bytes); !written) {
     if (written.error().code != Errc::no_space) return written;
     // A full disk may have taken the first part. Cutting it off needs no room; where that fails the disk is to blame.
@@ -464,7 +514,9 @@ Result<void> Segment::append(BytesView bytes, std::span<const BatchInfo> batches
     if (bytes_since_index_entry_ > settings_.index_interval_bytes.value) {
       Result<void> indexed = index_batch(batch);
       // The next batch tries again: a hint that is missing costs a longer scan and nothing else.
-      if (!indexed && indexed.error().code != Errc::no_space) return indexed;
+      const bool may_be_missing =
+          indexed || indexed.error().code == Errc::no_space || is_out_of_descriptors(indexed.error());
+      if (!may_be_missing) return indexed;
       if (indexed) bytes_since_index_entry_ = 0;
     }
     bytes_since_index_entry_ += batch.size.value;
@@ -474,7 +526,8 @@ Result<void> Segment::append(BytesView bytes, std::span<const BatchInfo> batches
 }
 
 Result<void> Segment::append_aborted(const AbortedEntry& entry) {
-  TxnIndex* index = TRY(txn_index());
+  const std::shared_ptr<TxnIndex> index = TRY(txn_index());
+  txn_dirty_.store(true, std::memory_order_release);
   TRY(index->append(entry));
   txn_dirty_.store(true, std::memory_order_release);
   has_txn_index_.store(true, std::memory_order_release);
@@ -486,11 +539,11 @@ Result<void> Segment::become_inactive() {
   TimeIndex* times = TRY(time_index(OffsetIndex::Growth::as_it_is));
   const MaxTimestamp max = TRY(max_timestamp());
   if (max.timestamp > times->last_or_none().timestamp) {
-    TRY(times->resize_to_capacity());
+    TRY(with_room([&] { return times->resize_to_capacity(); }));
     TRY(offer_time_entry(TimeIndex::Slot::closing));
   }
-  TRY(offsets->trim());
-  TRY(times->trim());
+  TRY(with_room([&] { return offsets->trim(); }));
+  TRY(with_room([&] { return times->trim(); }));
   if (prepared_) index_dirty_.store(true, std::memory_order_release);
   has_offset_index_.store(true, std::memory_order_release);
   prepared_ = false;
@@ -524,7 +577,7 @@ Result<ByteCount> Segment::truncate_to(Offset target, TimestampMs now) {
   TRY(time_index_->resize_to_capacity());
   index_dirty_.store(true, std::memory_order_release);
   if (has_txn_index()) {
-    TxnIndex* aborted = TRY(txn_index());
+    const std::shared_ptr<TxnIndex> aborted = TRY(txn_index());
     TRY(aborted->truncate_to(target));
     txn_dirty_.store(true, std::memory_order_release);
   }
@@ -549,28 +602,40 @@ bool Segment::needs_sync() const {
 }
 
 Result<void> Segment::sync_records() {
-  if (data_dirty_.exchange(false, std::memory_order_acq_rel)) {
+  SyncUnderWay under_way(syncs_under_way_);
+  MutexLock one_at_a_time(syncing_);
+  {
+    MutexLock lock(mu_);
+    if (close_error_) return *close_error_;
+  }
+  // Opened before the mark goes: where that fails, all is still to be done.
+  if (data_dirty_.load(std::memory_order_acquire)) {
     const std::shared_ptr<io::File> log = TRY(file());
-    TRY(log->sync_data());
+    if (data_dirty_.exchange(false, std::memory_order_acq_rel)) TRY(log->sync_data());
+  }
+  if (txn_dirty_.load(std::memory_order_acquire)) {
+    const std::shared_ptr<TxnIndex> index = TRY(txn_index());
+    if (txn_dirty_.exchange(false, std::memory_order_acq_rel)) TRY(index->sync());
   }
   return {};
 }
 
 Result<void> Segment::sync() {
-  struct UnderWay {
-    std::atomic<int>& count;
-    explicit UnderWay(std::atomic<int>& counted) : count(counted) { count.fetch_add(1, std::memory_order_acq_rel); }
-    ~UnderWay() { count.fetch_sub(1, std::memory_order_acq_rel); }
-  } under_way(syncs_under_way_);
+  SyncUnderWay under_way(syncs_under_way_);
   TRY(sync_records());
-  if (index_dirty_.exchange(false, std::memory_order_acq_rel)) {
-    if (OffsetIndex* index = offset_index_open_.load(std::memory_order_acquire)) TRY(index->sync());
-    if (TimeIndex* index = time_index_open_.load(std::memory_order_acquire)) TRY(index->sync());
-  }
-  if (txn_dirty_.exchange(false, std::memory_order_acq_rel)) {
-    if (TxnIndex* index = txn_index_open_.load(std::memory_order_acquire)) TRY(index->sync());
-  }
-  return {};
+  if (!index_dirty_.exchange(false, std::memory_order_acq_rel)) return {};
+  const auto sync_indexes = [&]() -> Result<void> {
+    if (OffsetIndex* index = offset_index_open_.load(std::memory_order_acquire)) {
+      TRY(with_room([&] { return index->sync(); }));
+    }
+    if (TimeIndex* index = time_index_open_.load(std::memory_order_acquire)) {
+      TRY(with_room([&] { return index->sync(); }));
+    }
+    return {};
+  };
+  Result<void> synced = sync_indexes();
+  if (!synced) index_dirty_.store(true, std::memory_order_release);
+  return synced;
 }
 
 Result<void> Segment::remove_files() {

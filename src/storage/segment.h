@@ -1,7 +1,8 @@
 // storage/segment.h — one segment of a log: its .log file and the indexes beside it.
 //
 // Batches from base_offset on, in one file, with a sparse index by offset and one by time. What was not needed yet was
-// not opened either: a log of many segments costs a descriptor only for those in use. The index files of a segment that
+// not opened either, and what is not needed any more is closed again (storage/open_files.h): a log of many segments costs
+// a descriptor and two mappings only for those in use. The index files of a segment that
 // a roll made come with its first append (as Kafka's do); those of a new log at once.
 //
 // Threads: one writer (append, become_inactive, recover's steps, truncate), excluded by the log's lock; the read side
@@ -25,6 +26,7 @@
 #include "storage/index_check.h"
 #include "storage/log_config.h"
 #include "storage/offset_index.h"
+#include "storage/open_files.h"
 #include "storage/published.h"
 #include "storage/roll_rules.h"
 #include "storage/time_index.h"
@@ -35,7 +37,7 @@ namespace cordwood::storage {
 // The largest timestamp of a segment and the last offset of the first batch that reached it; {-1, base} for none.
 using MaxTimestamp = TimeEntry;
 
-class Segment {
+class Segment final : public OpenFiles::Holder, public std::enable_shared_from_this<Segment> {
  public:
   // Taken over when the segment object is made; a later change of the config holds for the next segment.
   struct Settings {
@@ -44,7 +46,8 @@ class Segment {
     ByteCount index_interval_bytes;
     DurationMs jitter;
     bool preallocate = false;
-    static Settings from(const LogConfig& config, Random& random);
+    std::shared_ptr<OpenFiles> open_files;  // null: nothing is ever closed
+    static Settings from(const LogConfig& config, Random& random, std::shared_ptr<OpenFiles> open_files);
   };
   enum class IndexFiles { at_once, with_first_append };
   // Which companions of an existing .log the directory holds.
@@ -84,7 +87,7 @@ class Segment {
   Result<void> drop_swap_suffix();
 
   // --- read side ---
-  // The .log file; stays open for the life of whoever holds the pointer.
+  // The .log file; stays open for the life of whoever holds the pointer, and is not to be kept by others.
   Result<std::shared_ptr<io::File>> file() const;
   // The first batch in [0, end) whose last offset is at or above `target`, nothing when there is none.
   Result<std::optional<BatchInfo>> find_batch(Offset target, FilePosition end) const;
@@ -158,13 +161,20 @@ class Segment {
   // Waits until the batches and index entries made since the last call are on the disk; nothing to do otherwise. May run
   // beside the writer.
   Result<void> sync();
-  // Of the batches alone.
+  // Of batches and aborted transactions alone.
   Result<void> sync_records();
   // Its batches may not be on the disk, whoever wrote them.
   void mark_unsynced() { data_dirty_.store(true, std::memory_order_release); }
   // Whether sync() has something to do or is at it.
   bool needs_sync() const;
   Result<void> remove_files();
+
+  // --- OpenFiles::Holder ---
+  bool take_used() override { return used_.exchange(false, std::memory_order_relaxed); }
+  bool has_unsynced() const override {
+    return data_dirty_.load(std::memory_order_acquire) || txn_dirty_.load(std::memory_order_acquire);
+  }
+  bool close_files() override;
 
  private:
   Segment(io::FileSystem& fs, io::Path directory, Offset base_offset, const Settings& settings, TimestampMs created)
@@ -174,7 +184,13 @@ class Segment {
   void follow_names() REQUIRES(mu_);  // tells the open indexes where their files are now
   Result<OffsetIndex*> offset_index(OffsetIndex::Growth growth) const;
   Result<TimeIndex*> time_index(OffsetIndex::Growth growth) const;
-  Result<TxnIndex*> txn_index() const;
+  Result<std::shared_ptr<TxnIndex>> txn_index() const;
+  // Something was opened, or is about to be used: it is known to open_files from now on. Not with mu_ held.
+  void note_use() const;
+  template <class Action>
+  auto with_room(Action action) const {
+    return storage::with_room(settings_.open_files.get(), std::move(action));
+  }
   IndexEntry offset_floor(Offset target) const;
   // Where a search for `target` in [0, end) may start, by the index when it fits.
   Result<FilePosition> start_for(const io::File& log, Offset target, FilePosition end) const;
@@ -189,19 +205,20 @@ class Segment {
   const Offset base_offset_;
   const Settings settings_;
 
-  // Guards what is opened on demand. Held over open(2) only, which a reader may wait for once.
+  // Guards what is opened on demand. Held over open(2) and close(2) only, which a reader may have to wait for.
   mutable Mutex mu_;
   io::Path directory_ GUARDED_BY(mu_);
   std::string name_suffix_ GUARDED_BY(mu_);
-  // Each is set once, under mu_, and then constant: `..._open_` is its release flag.
-  mutable std::shared_ptr<io::File> file_;
-  mutable std::atomic<bool> file_open_{false};
+  mutable std::shared_ptr<io::File> file_ GUARDED_BY(mu_);
+  mutable std::shared_ptr<TxnIndex> txn_index_ GUARDED_BY(mu_);
+  std::optional<Error> close_error_ GUARDED_BY(mu_);  // of an fsync before a close: what sync() answers from then on
+  // Each is set once, under mu_, and then constant: `..._open_` is its release flag. They open and map by themselves.
   mutable std::unique_ptr<OffsetIndex> offset_index_;
   mutable std::atomic<OffsetIndex*> offset_index_open_{nullptr};
   mutable std::unique_ptr<TimeIndex> time_index_;
   mutable std::atomic<TimeIndex*> time_index_open_{nullptr};
-  mutable std::unique_ptr<TxnIndex> txn_index_;
-  mutable std::atomic<TxnIndex*> txn_index_open_{nullptr};
+  mutable std::atomic<bool> used_{false};
+  mutable std::atomic<bool> registered_{false};  // with open_files
 
   std::atomic<std::int64_t> size_{0};
   std::atomic<std::int64_t> torn_at_{INT64_MAX};
@@ -224,8 +241,9 @@ class Segment {
   std::optional<TimestampMs> rolling_timestamp_;
   std::int64_t last_indexed_position_ = 0;  // while rebuilding
 
+  Mutex syncing_;  // a second caller must not return before the first one's fsync is done
   // What sync() has still to do. Set after the write: a sync that clears it has the bytes, one that came before them leaves
-  // it standing.
+  // it standing. Those of records also before it: they keep their file open.
   std::atomic<bool> data_dirty_{false};
   std::atomic<bool> index_dirty_{false};
   std::atomic<bool> txn_dirty_{false};

@@ -14,11 +14,13 @@ Result<void> Segment::begin_rebuild() {
   max_timestamp_.store({kNoTimestamp, base_offset_});
   max_timestamp_known_.store(true, std::memory_order_release);
   TRY(prepare_for_append());
-  TRY(offset_index_->reset());
-  TRY(time_index_->reset());
+  // What is checked here may never have been synced: after a kill it lies in the page cache alone.
+  data_dirty_.store(true, std::memory_order_relaxed);
+  TRY(with_room([&] { return offset_index_->reset(); }));
+  TRY(with_room([&] { return time_index_->reset(); }));
   index_dirty_.store(true, std::memory_order_release);
   if (has_txn_index()) {
-    TxnIndex* aborted = TRY(txn_index());
+    const std::shared_ptr<TxnIndex> aborted = TRY(txn_index());
     TRY(aborted->reset());
     txn_dirty_.store(true, std::memory_order_release);
   }
@@ -91,10 +93,11 @@ Result<void> Segment::rebuild_indexes(bool is_active) {
 Result<void> Segment::replace_aborted(std::span<const AbortedEntry> entries) {
   const io::Path path = path_of(kTxnIndexSuffix);
   TRY(keep_copy(fs_, io::Path(io::parent_of(path)), io::file_name(path)));
-  if (TxnIndex* index = txn_index_open_.load(std::memory_order_acquire)) {
-    TRY(index->replace_by(fs_, path, entries));
-  } else {
-    TRY(io::write_file_atomically(fs_, path, encode_txn_index(entries)));
+  TRY(io::write_file_atomically(fs_, path, encode_txn_index(entries)));
+  {
+    // Whoever comes next opens the new one.
+    MutexLock lock(mu_);
+    txn_index_.reset();
   }
   has_txn_index_.store(true, std::memory_order_release);
   return {};

@@ -117,7 +117,7 @@ TEST(SegmentRemoval, AReaderOpensARetiredSegmentUnderItsNewName) {
     fill(*log);
     log->close_cleanly().value();
   }
-  Segment::Settings settings = Segment::Settings::from(small_segments().config, world.random);
+  Segment::Settings settings = Segment::Settings::from(small_segments().config, world.random, nullptr);
   std::shared_ptr<Segment> segment =
       Segment::open(*world.fs, kDirectory, {2}, settings, world.clock.now(), {true, true, false}).value();
   segment->change_suffix(".deleted").value();

@@ -50,7 +50,7 @@ class Splitter {
     // By the first batch; a base below it is as right, and the old one where it serves keeps the swap safe: the files that it
     // replaces are found by their names.
     const bool old_base_serves = segments_.empty() && (first.last_offset - old_base).value <= INT32_MAX;
-    Segment::Settings settings = Segment::Settings::from(options_.config, *env_.random);
+    Segment::Settings settings = Segment::Settings::from(options_.config, *env_.random, env_.open_files);
     settings.preallocate = false;
     segments_.push_back(TRY(Segment::create(*env_.fs, directory_, old_base_serves ? old_base : first.base_offset, settings,
                                             env_.clock->now(), Segment::IndexFiles::at_once, kCleanedSuffix)));

@@ -61,6 +61,7 @@ class TimeIndex {
   Result<void> trim();
   Result<void> sync();
   Result<void> rename_to(const io::Path& path) { return file_->rename_to(path); }
+  void close_files() { file_->close_files(); }  // until it is needed again
   void moved_to(const io::Path& path) { file_->moved_to(path); }
   Result<void> remove() { return file_->remove(); }
   Result<void> map() const { return file_->map(); }

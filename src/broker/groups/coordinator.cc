@@ -56,6 +56,24 @@ std::shared_ptr<Shard> Coordinator::Impl::shard_of(std::string_view group) {
   return at == shards.end() ? nullptr : at->second;
 }
 
+bool Coordinator::Impl::is_loading() {
+  if (broker.partitions().loading() == 0) return false;
+  auto topic = broker.image()->topic(kOffsetsTopic);
+  return topic && std::ranges::any_of(topic->partitions, [&](const auto& entry) {
+    return broker.partitions().is_loading(kOffsetsTopic, entry.first);
+  });
+}
+
+ErrorCode Coordinator::Impl::why_no_shard(std::string_view group) {
+  PartitionId partition{-1};
+  {
+    std::shared_lock lock(shards_mu);
+    if (partition_count > 0) partition = partition_of(group, partition_count);
+  }
+  const bool loading = partition.value >= 0 && broker.partitions().is_loading(kOffsetsTopic, partition);
+  return loading ? ErrorCode::COORDINATOR_LOAD_IN_PROGRESS : ErrorCode::NOT_COORDINATOR;
+}
+
 std::vector<std::shared_ptr<Shard>> Coordinator::Impl::all_shards() {
   std::shared_lock lock(shards_mu);
   std::vector<std::shared_ptr<Shard>> out;
@@ -91,11 +109,21 @@ void Coordinator::Impl::adopt(const metadata::Image& image) {
       broker.logger().error("groups of {} cannot be loaded and are not served: {}", shard->partition->name().to_string(),
                             loaded.error().message());
       std::erase_if(next, [&](const auto& entry) { return entry.second == shard; });
+      shard.reset();
     }
   }
-  std::unique_lock lock(shards_mu);
-  shards = std::move(next);
-  partition_count = topic ? static_cast<std::int32_t>(topic->partitions.size()) : 0;
+  {
+    std::unique_lock lock(shards_mu);
+    shards = std::move(next);
+    partition_count = topic ? static_cast<std::int32_t>(topic->partitions.size()) : 0;
+  }
+  for (const auto& shard : fresh) {
+    if (!shard) continue;
+    MutexLock lock(shard->mu);
+    for (auto& [id, group] : shard->groups) {
+      for (auto& [member_id, member] : group.members()) restart_session(shard, group, member);
+    }
+  }
 }
 
 Result<void> Coordinator::Impl::load(Shard& shard) {
@@ -215,17 +243,13 @@ Coordinator::~Coordinator() { stop(); }
 
 Result<void> Coordinator::start() {
   impl_->adopt(*impl_->broker.image());
-  for (auto& shard : impl_->all_shards()) {
-    MutexLock lock(shard->mu);
-    for (auto& [id, group] : shard->groups) {
-      for (auto& [member_id, member] : group.members()) impl_->restart_session(shard, group, member);
-    }
-  }
   impl_->arm_expiry();
   return {};
 }
 
 void Coordinator::stop() { impl_->stopped = true; }
+
+void Coordinator::partition_loaded(const metadata::Image& image) { impl_->adopt(image); }
 
 void Coordinator::on_image(const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after) {
   impl_->adopt(*after);
@@ -268,6 +292,10 @@ bool passes(const std::vector<std::string>& filter, std::string_view value) {
 protocol::ListGroupsResponse Coordinator::list(const protocol::ListGroupsRequest& request) {
   protocol::ListGroupsResponse response;
   if (!passes(request.types_filter, "classic")) return response;
+  if (impl_->is_loading()) {
+    response.error_code = ErrorCode::COORDINATOR_LOAD_IN_PROGRESS;
+    return response;
+  }
   for (auto& shard : impl_->all_shards()) {
     MutexLock lock(shard->mu);
     for (const auto& [id, group] : shard->groups) {
@@ -293,7 +321,7 @@ protocol::DescribeGroupsResponse Coordinator::describe(const protocol::DescribeG
     if (request.include_authorized_operations) entry.authorized_operations = kAllGroupOperations;
     auto shard = impl_->shard_of(id);
     if (!shard) {
-      entry.error_code = ErrorCode::NOT_COORDINATOR;
+      entry.error_code = impl_->why_no_shard(id);
       response.groups.push_back(std::move(entry));
       continue;
     }
@@ -339,7 +367,7 @@ protocol::DeleteGroupsResponse Coordinator::delete_groups(const protocol::Delete
     result.group_id = id;
     auto shard = impl_->shard_of(id);
     if (!shard) {
-      result.error_code = ErrorCode::NOT_COORDINATOR;
+      result.error_code = impl_->why_no_shard(id);
       response.results.push_back(std::move(result));
       continue;
     }

@@ -54,6 +54,9 @@ class Coordinator {
   Result<void> start();
   // No timer acts any more.
   void stop();
+  // A partition of __consumer_offsets whose log was still loading is in the table now: its groups are loaded. On the
+  // controller's thread, as on_image().
+  void partition_loaded(const metadata::Image& image);
   // New partitions of __consumer_offsets become shards; offsets of deleted topics go.
   void on_image(const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after);
 

@@ -37,8 +37,13 @@ struct Coordinator::Impl : std::enable_shared_from_this<Impl> {
 
   // The shard of the group, or null: not coordinator.
   std::shared_ptr<Shard> shard_of(std::string_view group);
+  // What a request for a group without a shard is answered: COORDINATOR_LOAD_IN_PROGRESS while the log of its partition is
+  // still loading, else NOT_COORDINATOR.
+  protocol::ErrorCode why_no_shard(std::string_view group);
+  bool is_loading();  // any partition of __consumer_offsets
   std::vector<std::shared_ptr<Shard>> all_shards();
   Result<void> load(Shard& shard);
+  // Makes shards of the partitions of __consumer_offsets that are here, and loads those that are new.
   void adopt(const metadata::Image& image);
 
   // Appends as one batch. NONE, or the code that a commit or a sync is answered with. A flush that flush.messages makes due

@@ -85,7 +85,7 @@ void Coordinator::join(const JoinGroupRequest& request, const Caller& caller, Jo
     return done(join_error(ErrorCode::INVALID_SESSION_TIMEOUT));
   }
   auto shard = impl_->shard_of(request.group_id);
-  if (!shard) return done(join_error(ErrorCode::NOT_COORDINATOR));
+  if (!shard) return done(join_error(impl_->why_no_shard(request.group_id)));
 
   AfterUnlock after;
   {
@@ -455,7 +455,7 @@ void Coordinator::sync(const protocol::SyncGroupRequest& request, const Caller& 
   }
   if (request.group_id.empty()) return done(sync_error(ErrorCode::INVALID_GROUP_ID));
   auto shard = impl_->shard_of(request.group_id);
-  if (!shard) return done(sync_error(ErrorCode::NOT_COORDINATOR));
+  if (!shard) return done(sync_error(impl_->why_no_shard(request.group_id)));
 
   AfterUnlock after;
   {
@@ -530,7 +530,9 @@ protocol::HeartbeatResponse Coordinator::heartbeat(const protocol::HeartbeatRequ
   }
   auto shard = impl_->shard_of(request.group_id);
   if (!shard) {
-    response.error_code = ErrorCode::NOT_COORDINATOR;
+    // A member learns nothing from a group that is still loading, and must not leave it for that.
+    const ErrorCode why = impl_->why_no_shard(request.group_id);
+    if (why != ErrorCode::COORDINATOR_LOAD_IN_PROGRESS) response.error_code = why;
     return response;
   }
   MutexLock lock(shard->mu);
@@ -570,7 +572,7 @@ protocol::LeaveGroupResponse Coordinator::leave(const protocol::LeaveGroupReques
   }
   auto shard = impl_->shard_of(request.group_id);
   if (!shard) {
-    response.error_code = ErrorCode::NOT_COORDINATOR;
+    response.error_code = impl_->why_no_shard(request.group_id);
     return response;
   }
   AfterUnlock after;

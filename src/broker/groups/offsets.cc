@@ -82,7 +82,7 @@ protocol::OffsetCommitResponse Coordinator::commit(const protocol::OffsetCommitR
 
   auto shard = impl_->shard_of(request.group_id);
   if (!shard) {
-    fail_all(ErrorCode::NOT_COORDINATOR);
+    fail_all(impl_->why_no_shard(request.group_id));
     return response;
   }
   MutexLock lock(shard->mu);
@@ -126,7 +126,7 @@ protocol::OffsetFetchResponse Coordinator::fetch(const protocol::OffsetFetchRequ
     auto shard = impl_->shard_of(request.group_id);
     if (!shard) {
       if (caller.version >= 2) {
-        response.error_code = ErrorCode::NOT_COORDINATOR;
+        response.error_code = impl_->why_no_shard(request.group_id);
         return response;
       }
       for (const auto& topic : request.topics.value_or(std::vector<protocol::OffsetFetchRequest::Topic>{})) {
@@ -134,7 +134,7 @@ protocol::OffsetFetchResponse Coordinator::fetch(const protocol::OffsetFetchRequ
         answer.name = topic.name;
         for (auto index : topic.partition_indexes) {
           fill(answer.partitions.emplace_back(), index, nullptr);
-          answer.partitions.back().error_code = ErrorCode::NOT_COORDINATOR;
+          answer.partitions.back().error_code = impl_->why_no_shard(request.group_id);
         }
       }
       return response;
@@ -167,7 +167,7 @@ protocol::OffsetFetchResponse Coordinator::fetch(const protocol::OffsetFetchRequ
     result.group_id = asked.group_id;
     auto shard = impl_->shard_of(asked.group_id);
     if (!shard) {
-      result.error_code = ErrorCode::NOT_COORDINATOR;
+      result.error_code = impl_->why_no_shard(asked.group_id);
       continue;
     }
     MutexLock lock(shard->mu);
@@ -213,7 +213,7 @@ protocol::OffsetDeleteResponse Coordinator::delete_offsets(const protocol::Offse
   auto image = impl_->broker.image();
   auto shard = impl_->shard_of(request.group_id);
   if (!shard) {
-    response.error_code = ErrorCode::NOT_COORDINATOR;
+    response.error_code = impl_->why_no_shard(request.group_id);
     return response;
   }
   MutexLock lock(shard->mu);

@@ -153,7 +153,7 @@ class MetadataAnswer {
     topic.is_internal = metadata::is_internal_topic(state.name);
     topic.partitions.reserve(state.partitions.size());
     for (const auto& [index, partition] : state.partitions) {
-      PartitionView view = view_of(*image_, partition);
+      PartitionView view = view_of(broker_, *image_, state.name, index, partition);
       auto& entry = topic.partitions.emplace_back();
       entry.error_code = view.error;
       entry.partition_index = index.value;

@@ -22,8 +22,8 @@ using protocol::ErrorCode;
 
 class Page {
  public:
-  Page(const metadata::Image& image, const Exchange& exchange, std::int32_t limit)
-      : image_(image), exchange_(exchange), left_(limit) {}
+  Page(Broker& broker, const metadata::Image& image, const Exchange& exchange, std::int32_t limit)
+      : broker_(broker), image_(image), exchange_(exchange), left_(limit) {}
 
   // False when the page is full.
   bool add(const std::string& name, std::int32_t first, bool named) {
@@ -45,7 +45,7 @@ class Page {
         return false;
       }
       --left_;
-      entry.partitions.push_back(describe(at->first, at->second));
+      entry.partitions.push_back(describe(name, at->first, at->second));
     }
     return true;
   }
@@ -77,8 +77,9 @@ class Page {
     cursor.partition_index = partition;
   }
 
-  DescribeTopicPartitionsResponse::Partition describe(PartitionId index, const metadata::PartitionState& state) const {
-    PartitionView view = view_of(image_, state);
+  DescribeTopicPartitionsResponse::Partition describe(const std::string& topic, PartitionId index,
+                                                      const metadata::PartitionState& state) const {
+    PartitionView view = view_of(broker_, image_, topic, index, state);
     DescribeTopicPartitionsResponse::Partition partition;
     partition.error_code = view.error;
     partition.partition_index = index.value;
@@ -92,6 +93,7 @@ class Page {
     return partition;
   }
 
+  Broker& broker_;
   const metadata::Image& image_;
   const Exchange& exchange_;
   std::int32_t left_;
@@ -136,7 +138,7 @@ void handle_describe_topic_partitions(Broker& broker, Exchange exchange) {
   }
   std::int32_t limit = std::max(1, std::min(request.response_partition_limit,
                                             broker.config().max_request_partition_size_limit));
-  Page page(*image, exchange, limit);
+  Page page(broker, *image, exchange, limit);
   for (const std::string& name : names) {
     std::int32_t first = request.cursor && name == from ? request.cursor->partition_index : 0;
     if (!page.add(name, first, !all)) break;

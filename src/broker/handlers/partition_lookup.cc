@@ -7,10 +7,13 @@ namespace {
 
 using protocol::ErrorCode;
 
-// For a partition that the metadata knows and the table does not hold.
-ErrorCode why_not_here(const metadata::PartitionState& state, NodeId us) {
-  bool ours = std::ranges::find(state.replicas, us) != state.replicas.end();
-  return ours ? ErrorCode::KAFKA_STORAGE_ERROR : ErrorCode::NOT_LEADER_OR_FOLLOWER;
+// For a partition that the metadata knows and the table does not hold. While its log is loading a client does best to
+// ask for metadata again, and finds no leader there: as with a broker of Kafka that has not started yet.
+ErrorCode why_not_here(Broker& broker, std::string_view topic, PartitionId partition,
+                       const metadata::PartitionState& state) {
+  bool ours = std::ranges::find(state.replicas, broker.config().node_id) != state.replicas.end();
+  if (!ours || broker.partitions().is_loading(topic, partition)) return ErrorCode::NOT_LEADER_OR_FOLLOWER;
+  return ErrorCode::KAFKA_STORAGE_ERROR;
 }
 
 }  // namespace
@@ -20,7 +23,7 @@ Located locate(Broker& broker, std::string_view topic, PartitionId partition) {
   auto image = broker.image();
   const metadata::PartitionState* state = image->partition({std::string(topic), partition});
   if (state == nullptr) return {nullptr, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION};
-  return {nullptr, why_not_here(*state, broker.config().node_id)};
+  return {nullptr, why_not_here(broker, topic, partition, *state)};
 }
 
 Located locate(Broker& broker, Uuid topic_id, PartitionId partition) {
@@ -30,7 +33,7 @@ Located locate(Broker& broker, Uuid topic_id, PartitionId partition) {
   if (!topic) return {nullptr, ErrorCode::UNKNOWN_TOPIC_ID};
   auto state = topic->partitions.find(partition);
   if (state == topic->partitions.end()) return {nullptr, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION};
-  return {nullptr, why_not_here(state->second, broker.config().node_id)};
+  return {nullptr, why_not_here(broker, topic->name, partition, state->second)};
 }
 
 LeaderHint leader_hint(Broker& broker, const TopicPartition& partition) {

@@ -39,4 +39,14 @@ PartitionView view_of(const metadata::Image& image, const metadata::PartitionSta
   return view;
 }
 
+PartitionView view_of(Broker& broker, const metadata::Image& image, std::string_view topic, PartitionId id,
+                      const metadata::PartitionState& partition) {
+  PartitionView view = view_of(image, partition);
+  if (view.leader == broker.config().node_id.value && broker.partitions().is_loading(topic, id)) {
+    view.leader = -1;
+    view.error = ErrorCode::LEADER_NOT_AVAILABLE;
+  }
+  return view;
+}
+
 }  // namespace cordwood::broker

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "broker/broker.h"
@@ -26,6 +27,9 @@ struct PartitionView {
   std::vector<std::int32_t> offline;  // replicas on brokers that are not alive, or in directories that failed
 };
 PartitionView view_of(const metadata::Image& image, const metadata::PartitionState& partition);
+// The same, with no leader while the log of the partition is still loading here.
+PartitionView view_of(Broker& broker, const metadata::Image& image, std::string_view topic, PartitionId id,
+                      const metadata::PartitionState& partition);
 
 std::vector<std::int32_t> node_ids(const std::vector<NodeId>& nodes);
 

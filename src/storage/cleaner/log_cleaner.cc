@@ -339,6 +339,7 @@ void LogCleaner::write_checkpoint(const ManagedLog& managed, Offset offset) {
 }
 
 bool LogCleaner::is_live(const TopicPartition& partition) const {
+  if (owner_.is_pending && owner_.is_pending(partition)) return true;
   return std::ranges::any_of(owner_.logs(), [&](const ManagedLog& managed) { return managed.log->partition() == partition; });
 }
 

@@ -68,6 +68,8 @@ class LogCleaner {
   // What the owner of the logs does for the cleaner; all may be called by any of its threads.
   struct Owner {
     std::function<std::vector<ManagedLog>()> logs;
+    // Of a log that is not among them yet; its line in the checkpoint stays. May be empty.
+    std::function<bool(const TopicPartition&)> is_pending;
     std::function<void(std::size_t directory, const Error& why)> directory_failed;
     // Retention of a compacted log: while the cleaner is enabled nobody else runs it. May be empty.
     std::function<void(const ManagedLog&)> apply_retention;

@@ -13,7 +13,8 @@ SegmentRewriter::SegmentRewriter(const LogEnvironment& environment, io::Path dir
 
 Result<void> SegmentRewriter::begin(Offset base_offset) {
   last_offset_ = Offset{base_offset.value - 1};
-  segments_.push_back(TRY(Segment::create(*env_.fs, directory_, base_offset, Segment::Settings::from(config_, *env_.random),
+  segments_.push_back(TRY(Segment::create(*env_.fs, directory_, base_offset,
+                                          Segment::Settings::from(config_, *env_.random, env_.open_files),
                                           env_.clock->now(), Segment::IndexFiles::at_once, kCleanedSuffix)));
   return {};
 }
