@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "broker/broker_testing.h"
@@ -24,6 +26,13 @@ namespace {
 
 using namespace protocol;
 
+void pause(int milliseconds) {
+  std::mutex mu;
+  std::unique_lock lock(mu);
+  std::condition_variable never;
+  never.wait_for(lock, std::chrono::milliseconds(milliseconds));
+}
+
 class LoadingTest : public ::testing::Test {
  protected:
   LoadingTest() {
@@ -44,7 +53,7 @@ class LoadingTest : public ::testing::Test {
   void let_go_and_wait() {
     broker_.gate().open_gate();
     for (int i = 0; i < 10'000 && broker_->partitions().loading() > 0; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      pause(1);
     }
     ASSERT_EQ(broker_->partitions().loading(), 0u);
   }
@@ -159,7 +168,7 @@ TEST_F(LoadingTest, AStopMeanwhileLosesNothing) {
   EXPECT_EQ(broker_.produce("fast", 0, {"two"}), 1);
   // The stop waits for what the disk holds up, and for nothing behind that.
   std::thread stop([&] { EXPECT_TRUE(broker_->shut_down().has_value()); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  pause(20);
   broker_.gate().open_gate();
   stop.join();
   EXPECT_FALSE(broker_.files().exists("/data/.kafka_cleanshutdown").value());
@@ -214,7 +223,7 @@ TEST_F(LoadingTest, GroupsWaitForTheirPartition) {
   let_go_and_wait();
   // Its groups are replayed right after the log is there.
   for (int i = 0; i < 10'000 && committed()->groups.at(0).error_code != ErrorCode::NONE; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    pause(1);
   }
   EXPECT_EQ(committed()->groups.at(0).topics.at(0).partitions.at(0).committed_offset, 99);
   EXPECT_EQ(commit(200), ErrorCode::NONE);
