@@ -60,6 +60,7 @@ class LoadingTest : public ::testing::Test {
 
   TestAnswer<MetadataResponse> metadata(const std::string& topic) {
     MetadataRequest request;
+    request.allow_auto_topic_creation = false;
     request.topics.emplace();
     request.topics->emplace_back().name = topic;
     return broker_.call<MetadataResponse>(request, 12);

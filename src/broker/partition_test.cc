@@ -155,13 +155,14 @@ TEST(StorageErrors, FaultsHaveTheirCodes) {
     result.fault = row.fault;
     EXPECT_EQ(error_code_of(result), row.code);
   }
-  for (Errc lost : {Errc::io, Errc::no_space, Errc::not_found, Errc::exists}) {
+  for (Errc lost : {Errc::io, Errc::not_found, Errc::exists}) {
     EXPECT_EQ(error_code_of(lost), ErrorCode::KAFKA_STORAGE_ERROR);
     EXPECT_TRUE(takes_directory_offline(lost));
   }
   EXPECT_EQ(error_code_of(Errc::closed), ErrorCode::KAFKA_STORAGE_ERROR);
+  EXPECT_EQ(error_code_of(Errc::no_space), ErrorCode::KAFKA_STORAGE_ERROR);
   EXPECT_EQ(error_code_of(Errc::out_of_range), ErrorCode::OFFSET_OUT_OF_RANGE);
-  for (Errc harmless : {Errc::closed, Errc::out_of_range, Errc::corrupt, Errc::limit}) {
+  for (Errc harmless : {Errc::closed, Errc::no_space, Errc::out_of_range, Errc::corrupt, Errc::limit}) {
     EXPECT_FALSE(takes_directory_offline(harmless));
   }
 }

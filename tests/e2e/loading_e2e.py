@@ -93,7 +93,7 @@ def others_work_meanwhile(folder):
     check_equal(late["keys"], list(range(RECORDS + 1)), "keys of the topic that recovered")
     printed = java("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", broker.address(), "--topic",
                    "slow", "--from-beginning", "--max-messages", str(RECORDS + 1), "--timeout-ms", "30000")
-    check_equal(len(printed.splitlines()), RECORDS + 1, "lines of Java's consumer")
+    check_equal(len(printed.stdout.splitlines()), RECORDS + 1, "lines of Java's consumer")
     check_equal(broker.stop(), 0, "exit code")
     broker.start()
     check_equal(len(consume(broker.address(), "slow", RECORDS + 1, "again", 30)), RECORDS + 1, "records after a restart")

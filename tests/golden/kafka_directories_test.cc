@@ -420,9 +420,9 @@ TEST_P(WrittenInOneRun, SameBatchesGiveTheSameFiles) {
     while (!rest.empty()) {
       const record::EntryInfo entry = record::check_entry(rest).value();
       ByteVector batch = to_vector(rest.first(static_cast<std::size_t>(entry.size.value)));
-      const auto origin = entry.header->is_control() || entry.header->base_sequence < 0
-                              ? storage::AppendOrigin::coordinator
-                              : storage::AppendOrigin::client;
+      const bool from_coordinator =
+          entry.header->is_control() || (entry.header->has_producer_id() && entry.header->base_sequence < 0);
+      const auto origin = from_coordinator ? storage::AppendOrigin::coordinator : storage::AppendOrigin::client;
       const storage::AppendResult appended =
           log->append_as_leader(batch, LeaderEpoch{entry.header->partition_leader_epoch}, origin);
       ASSERT_EQ(appended.fault, storage::AppendFault::none);

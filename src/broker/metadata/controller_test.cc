@@ -268,9 +268,9 @@ TEST(Controller, ASnapshotIsAlsoDueByTime) {
   node.controller().keep_house();
   ASSERT_EQ(node.create_topic("early"), "");
   EXPECT_TRUE(snapshots_in(fs).empty());
+  // The controller looks by itself as well, perhaps at this very moment; it finds the same.
   node.clock.advance(DurationMs{1});
-  ASSERT_EQ(node.create_topic("late"), "");
-  node.controller().keep_house();  // runs behind the change, and so does the snapshot that came with it
+  node.controller().keep_house();
   ASSERT_EQ(snapshots_in(fs).size(), 1u);
   EXPECT_EQ(snapshots_in(fs)[0].end_offset, node.image()->next_offset);
   // Nothing changed since: there is nothing to write.
