@@ -97,7 +97,8 @@ class Loader {
     TRY(open_segments(log, inventory));
     if (!clean()) TRY(recover_unflushed(log));
     TRY(find_log_end(log));
-    if (epochs_lost_) TRY(restore_epochs(log, inventory.epochs));
+    // A log without a record has no epoch to lose.
+    if (epochs_lost_ && options_.log_start_checkpoint < log.log_end) TRY(restore_epochs(log, inventory.epochs));
     TRY(log.epochs.truncate_from_end(log.log_end));
     log.log_start = std::max(options_.log_start_checkpoint, log.segments.front()->base_offset());
     // Retention may have moved the start further than what was written of it before the process died.
@@ -306,7 +307,8 @@ class Loader {
                                log.log_end)});
     }
     // What the last batch says costs nothing to compare, and an entry that lost its place shows there first.
-    if (clean() && end->last && end->last->magic >= 2 && end->last->leader_epoch >= 0) {
+    const bool is_served = end->last && end->last->last_offset >= options_.log_start_checkpoint;
+    if (clean() && is_served && end->last->magic >= 2 && end->last->leader_epoch >= 0) {
       const std::optional<LeaderEpoch> told = log.epochs.epoch_of(end->last->last_offset);
       if (told != LeaderEpoch{end->last->leader_epoch}) epochs_lost_ = epochs_wrong_ = true;
     }

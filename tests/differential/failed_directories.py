@@ -136,13 +136,15 @@ class Scenario:
         self.how = how
         self.dirs = [os.path.join(folder, "one"), os.path.join(folder, "two")]
         self.switch = os.path.join(folder, "switch")
-        os.environ.update({"FAILING_SWITCH": self.switch, "FAILING_PREFIX": self.dirs[1], "LD_PRELOAD": library})
+        os.environ.update({"FAILING_SWITCH": self.switch, "FAILING_PREFIX": self.dirs[1], "LD_PRELOAD": library,
+                           # A sanitizer's runtime would be first otherwise.
+                           "ASAN_OPTIONS": "verify_asan_link_order=0"})
         try:
             overrides = {"metadata.log.dir": self.dirs[0], "replica.high.watermark.checkpoint.interval.ms": "1000"}
             self.broker = make(folder, self.dirs, overrides)
             self.broker.start()
         finally:
-            for name in ("FAILING_SWITCH", "FAILING_PREFIX", "LD_PRELOAD"):
+            for name in ("FAILING_SWITCH", "FAILING_PREFIX", "LD_PRELOAD", "ASAN_OPTIONS"):
                 del os.environ[name]
 
     def place_of(self, partition):
