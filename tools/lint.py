@@ -158,7 +158,7 @@ def check_headers(build):
             unit = os.path.join(folder, f"h{number}.cc")
             with open(unit, "w", encoding="utf-8") as f:
                 f.write(f'#include "{path[4:]}"\n#include "{path[4:]}"\n')
-            commands.append((path, ["g++", "-std=gnu++23", "-fsyntax-only", "-O0", '-DCORDWOOD_SOURCE_DIR=""', "-Wall", "-Wextra", "-Werror",
+            commands.append((path, ["g++", "-std=gnu++23", "-fsyntax-only", "-O0", "-Wall", "-Wextra", "-Werror",
                                     *include_flags(build), unit], ROOT))
         return run_all(commands)
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/source_path_testing.h"
 #include "protocol/message_bytes_testing.h"
 #include "protocol/messages/every_message.h"
 
@@ -131,7 +132,7 @@ TEST(MessageGolden, DescribeTopicPartitions) {
 // tests/golden/protocol/*.hex: random contents, so that no field is where another one would do as well.
 TEST(MessageGolden, EveryMessageIsReadAndWrittenUnchanged) {
   std::map<std::string, std::map<int, std::string>> golden;  // by name and version
-  for (const auto& file : std::filesystem::directory_iterator(CORDWOOD_SOURCE_DIR "/tests/golden/protocol")) {
+  for (const auto& file : std::filesystem::directory_iterator(source_path("tests/golden/protocol"))) {
     std::ifstream in(file.path());
     for (std::string line; std::getline(in, line);) {
       if (line.starts_with("#")) continue;

@@ -5,13 +5,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_path_testing.h"
 #include "record/compression.h"
 
 namespace cordwood::record {
 namespace {
 
 std::string text_of(std::string_view name) {
-  std::string path = std::string(CORDWOOD_SOURCE_DIR) + "/tests/golden/record/" + std::string(name);
+  std::string path = source_path("tests/golden/record/" + std::string(name));
   std::ifstream in(path, std::ios::binary);
   EXPECT_TRUE(in.good()) << path;
   return {std::istreambuf_iterator<char>(in), {}};

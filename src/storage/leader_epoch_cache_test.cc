@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_path_testing.h"
 #include "io/faulty_file_system.h"
 #include "io/memory_file_system.h"
 
@@ -48,7 +49,7 @@ std::string step(LeaderEpochCache& cache, const std::string& text) {
 }
 
 TEST(LeaderEpochCache, AnswersRandomHistoriesAsKafkaDoes) {
-  std::ifstream file(CORDWOOD_SOURCE_DIR "/tests/golden/storage/leader_epoch_cases.txt");
+  std::ifstream file(source_path("tests/golden/storage/leader_epoch_cases.txt"));
   ASSERT_TRUE(file.is_open());
   io::MemFileSystem fs;
   std::optional<LeaderEpochCache> cache;

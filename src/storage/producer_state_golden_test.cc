@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/source_path_testing.h"
 #include "storage/producer_state.h"
 
 namespace cordwood::storage {
@@ -150,7 +151,7 @@ class Replay {
 };
 
 TEST(ProducerStateGolden, AnswersAsKafkaDoes) {
-  std::ifstream file(CORDWOOD_SOURCE_DIR "/tests/golden/storage/producer_state_cases.txt");
+  std::ifstream file(source_path("tests/golden/storage/producer_state_cases.txt"));
   ASSERT_TRUE(file.is_open());
   std::optional<Replay> replay;
   std::string line;

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/source_path_testing.h"
 #include "io/memory_file_system.h"
 #include "storage/checkpoint_file.h"
 #include "storage/directory_files.h"
@@ -25,7 +26,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-const stdfs::path kRoot = CORDWOOD_SOURCE_DIR "/tests/golden/kafka-4.4.0";
+const stdfs::path kRoot = source_path("tests/golden/kafka-4.4.0");
 
 std::string slurp(const stdfs::path& path) {
   std::ifstream file(path, std::ios::binary);

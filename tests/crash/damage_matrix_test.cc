@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/source_path_testing.h"
 #include "storage/directory_files.h"
 #include "storage/log_manager.h"
 #include "storage/log_testing.h"
@@ -366,7 +367,7 @@ std::string cell(Original& original, const std::string& kind, const std::string&
 // The rows of the table in docs/formats/damage.md.
 std::vector<std::string> documented_rows() {
   std::vector<std::string> rows;
-  std::ifstream in(std::string(CORDWOOD_SOURCE_DIR) + "/docs/formats/damage.md");
+  std::ifstream in(source_path("docs/formats/damage.md"));
   for (std::string line; std::getline(in, line);) {
     for (const char* damage : kDamages) {
       if (line.starts_with("| `") && line.find(std::string("| ") + damage + " |") != std::string::npos) rows.push_back(line);

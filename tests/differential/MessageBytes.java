@@ -71,7 +71,8 @@ public class MessageBytes {
         List<Object> copy = new ArrayList<>(elements);
         if (!copy.isEmpty() && copy.get(0) instanceof Message) {
           @SuppressWarnings("unchecked") Collection<Object> raw = (Collection<Object>) now;
-          raw.clear();
+          // One by one: clear() leaves the elements of a keyed collection linked, and it would take none of them again.
+          for (var each = raw.iterator(); each.hasNext(); each.remove()) each.next();
           for (Object element : copy) {
             raw.add(element);
             fill(element, whole, version, random);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/source_path_testing.h"
 #include "io/memory_file_system.h"
 #include "kafka_expectations.h"
 #include "record/record.h"
@@ -20,7 +21,7 @@ namespace {
 namespace disk = std::filesystem;
 using Files = std::map<std::string, std::string>;
 
-const disk::path kRoot = disk::path(CORDWOOD_SOURCE_DIR) / "tests/golden/kafka-4.4.0";
+const disk::path kRoot = source_path("tests/golden/kafka-4.4.0");
 
 Files files_of(const disk::path& root) {
   Files files;

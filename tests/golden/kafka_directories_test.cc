@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/source_path_testing.h"
 #include "io/memory_file_system.h"
 #include "kafka_expectations.h"
 #include "record/legacy.h"
@@ -26,7 +27,7 @@ namespace disk = std::filesystem;
 using storage::LogConfig;
 using storage::PartitionLog;
 
-const disk::path kRoot = disk::path(CORDWOOD_SOURCE_DIR) / "tests/golden/kafka-4.4.0";
+const disk::path kRoot = source_path("tests/golden/kafka-4.4.0");
 constexpr const char* kLogDir = "/data";
 
 using Files = std::map<std::string, std::string>;  // path below the log directory -> content

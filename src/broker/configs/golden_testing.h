@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "base/source_path_testing.h"
+
 namespace cordwood::broker::configs {
 
 // The lines of a tab-separated file, each with `columns` columns; the heading line is kept.
 inline std::vector<std::vector<std::string>> golden_rows(const std::string& name, std::size_t columns) {
-  std::string path = std::string(CORDWOOD_SOURCE_DIR) + "/tests/golden/configs/" + name;
+  std::string path = source_path("tests/golden/configs/" + name);
   std::ifstream file(path);
   EXPECT_TRUE(file.good()) << path;
   std::vector<std::vector<std::string>> rows;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/source_path_testing.h"
 #include "broker/metadata/controller_testing.h"
 #include "broker/metadata/log_walk.h"
 #include "broker/metadata/metadata_log.h"
@@ -564,7 +565,7 @@ TEST(Controller, ATornTailIsCutAndSaid) {
 // Directories that Kafka 4.4.0 left, taken over and left again twice.
 TEST(Controller, TakesOverKafkasDirectories) {
   io::PosixFileSystem disk;
-  const std::string golden = std::string(CORDWOOD_SOURCE_DIR) + "/tests/golden/metadata/";
+  const std::string golden = source_path("tests/golden/metadata/");
   for (const char* name : {"static-mv33-first-stop", "static-mv33-clean-and-killed", "dynamic-mv33-snapshots"}) {
     SCOPED_TRACE(name);
     io::MemFileSystem fs;

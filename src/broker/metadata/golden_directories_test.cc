@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_path_testing.h"
 #include "broker/metadata/apply.h"
 #include "broker/metadata/features.h"
 #include "broker/metadata/log_walk.h"
@@ -16,7 +17,7 @@
 namespace cordwood::broker::metadata {
 namespace {
 
-const std::string kGolden = std::string(CORDWOOD_SOURCE_DIR) + "/tests/golden/metadata/";
+const std::string kGolden = source_path("tests/golden/metadata/");
 
 struct Golden {
   const char* directory;
