@@ -7,7 +7,7 @@
 namespace cordwood::protocol {
 
 enum class ErrorCode : std::int16_t {
-#define CORDWOOD_ERROR(name, number, retriable) name = number,
+#define CORDWOOD_ERROR(name, number, retriable) name = (number),
 #include "protocol/error_codes.inc"
 #undef CORDWOOD_ERROR
 };

@@ -9,6 +9,7 @@
 #include "base/crc32c.h"
 #include "record/codec_output.h"
 #include "record/codecs.h"
+#include "record/little_endian.h"
 
 namespace cordwood::record {
 namespace {
@@ -24,10 +25,6 @@ Bytef* zlib_in(const std::byte* bytes) {
 }
 Bytef* zlib_out(std::byte* bytes) {
   return reinterpret_cast<Bytef*>(bytes);
-}
-
-void append_le32(ByteVector& out, std::uint32_t value) {
-  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
 }
 
 class Deflater {
@@ -67,9 +64,6 @@ class Deflater {
 
 std::uint16_t load_le16(BytesView bytes, std::size_t at) {
   return __builtin_bswap16(load_be<std::uint16_t>(bytes, at));
-}
-std::uint32_t load_le32(BytesView bytes, std::size_t at) {
-  return __builtin_bswap32(load_be<std::uint32_t>(bytes, at));
 }
 
 // The size of the member header at the start of `bytes`. Reserved flags are not looked at, as Java does not.

@@ -8,6 +8,7 @@
 
 #include "record/codec_output.h"
 #include "record/codecs.h"
+#include "record/little_endian.h"
 
 namespace cordwood::record {
 namespace {
@@ -15,21 +16,14 @@ namespace {
 constexpr std::uint32_t kFrameMagic = 0x184d2204;
 constexpr std::uint8_t kFlags = 0x60;            // version 01, independent blocks
 constexpr std::uint8_t kBlockDescriptor = 0x40;  // 64 KiB
-constexpr std::size_t kBlockSize = 64 * 1024;
+constexpr std::size_t kWrittenBlockSize = 64 * 1024;
 constexpr std::uint32_t kStoredBit = 0x80000000;  // of a block's size: the block is not compressed
 constexpr int kFastLevel = 9;
 
-std::uint32_t load_le32(BytesView bytes, std::size_t at) {
-  return __builtin_bswap32(load_be<std::uint32_t>(bytes, at));
-}
-void append_le32(ByteVector& out, std::uint32_t value) {
-  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
-}
-
-const char* chars(const std::byte* bytes) {
+const char* lz4_chars(const std::byte* bytes) {
   return reinterpret_cast<const char*>(bytes);
 }
-char* chars(std::byte* bytes) {
+char* lz4_chars(std::byte* bytes) {
   return reinterpret_cast<char*>(bytes);
 }
 
@@ -47,10 +41,10 @@ int compress_block(BytesView block, int level, std::byte* to, int room) {
   int size = static_cast<int>(block.size());
   if (level == kFastLevel) {
     thread_local std::unique_ptr<LZ4_stream_t, LZ4StreamDeleter> fast(LZ4_createStream());
-    return LZ4_compress_fast_extState(fast.get(), chars(block.data()), chars(to), size, room, 1);
+    return LZ4_compress_fast_extState(fast.get(), lz4_chars(block.data()), lz4_chars(to), size, room, 1);
   }
   thread_local std::unique_ptr<LZ4_streamHC_t, LZ4StreamDeleter> high(LZ4_createStreamHC());
-  return LZ4_compress_HC_extStateHC(high.get(), chars(block.data()), chars(to), size, room, level);
+  return LZ4_compress_HC_extStateHC(high.get(), lz4_chars(block.data()), lz4_chars(to), size, room, level);
 }
 
 struct FrameHeader {
@@ -115,7 +109,7 @@ void compress_lz4(BytesView plain, int level, ByteVector& out) {
   out.push_back(std::byte{kBlockDescriptor});
   out.push_back(std::byte{header_checksum(BytesView(out).subspan(descriptor))});
   while (!plain.empty()) {
-    BytesView block = plain.first(std::min(plain.size(), kBlockSize));
+    BytesView block = plain.first(std::min(plain.size(), kWrittenBlockSize));
     plain = plain.subspan(block.size());
     std::size_t at = out.size();
     int bound = LZ4_compressBound(static_cast<int>(block.size()));
@@ -157,15 +151,15 @@ Result<void> decompress_lz4(BytesView compressed, std::size_t at_most, ByteVecto
     if ((tag & kStoredBit) != 0) {
       output.append(block);
     } else {
-      MutableBytesView room = output.room(std::min(header.largest_block, std::max<std::size_t>(size * 4, kBlockSize)));
+      MutableBytesView room = output.room(std::min(header.largest_block, std::max<std::size_t>(size * 4, kWrittenBlockSize)));
       std::size_t offered = std::min(room.size(), header.largest_block);
-      int inflated = LZ4_decompress_safe(chars(block.data()), chars(room.data()), static_cast<int>(size),
+      int inflated = LZ4_decompress_safe(lz4_chars(block.data()), lz4_chars(room.data()), static_cast<int>(size),
                                          static_cast<int>(offered));
       if (inflated < 0 && offered < header.largest_block) {
         // Either damaged or larger than the room offered: decide with all the room that a block may take.
         room = output.room(header.largest_block);
         offered = std::min(room.size(), header.largest_block);
-        inflated = LZ4_decompress_safe(chars(block.data()), chars(room.data()), static_cast<int>(size),
+        inflated = LZ4_decompress_safe(lz4_chars(block.data()), lz4_chars(room.data()), static_cast<int>(size),
                                        static_cast<int>(offered));
         if (inflated < 0 && offered < header.largest_block) {
           output.advance(room.size());

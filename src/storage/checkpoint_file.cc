@@ -15,7 +15,7 @@ namespace cordwood::storage {
 
 namespace {
 
-constexpr std::string_view kVersion = "0";
+constexpr std::string_view kCheckpointVersion = "0";
 
 Error corrupt(const io::Path& path, std::size_t line, std::string_view what) {
   return Error{Errc::corrupt, fmt::format("{}, line {}: {}", path, line, what)};
@@ -102,7 +102,7 @@ Result<OffsetsByPartition> read_offset_checkpoint(io::FileSystem& fs, const io::
 }
 
 Result<void> write_offset_checkpoint(io::FileSystem& fs, const io::Path& path, const OffsetsByPartition& offsets) {
-  std::string text = fmt::format("{}\n{}\n", kVersion, offsets.size());
+  std::string text = fmt::format("{}\n{}\n", kCheckpointVersion, offsets.size());
   for (const auto& [partition, offset] : offsets) {
     fmt::format_to(std::back_inserter(text), "{} {} {}\n", partition.topic, partition.partition, offset);
   }
@@ -125,7 +125,7 @@ Result<std::vector<EpochEntry>> read_epoch_checkpoint(io::FileSystem& fs, const 
 
 Result<void> write_epoch_checkpoint(io::FileSystem& fs, const io::Path& path, const std::vector<EpochEntry>& entries,
                                     io::Fsync fsync) {
-  std::string text = fmt::format("{}\n{}\n", kVersion, entries.size());
+  std::string text = fmt::format("{}\n{}\n", kCheckpointVersion, entries.size());
   for (const EpochEntry& entry : entries) {
     fmt::format_to(std::back_inserter(text), "{} {}\n", entry.epoch, entry.start_offset);
   }

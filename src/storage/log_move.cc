@@ -13,13 +13,13 @@
 namespace cordwood::storage {
 namespace {
 
-constexpr ByteCount kChunk{256 * KiB};
+constexpr ByteCount kMovedAtOnce{256 * KiB};
 
 // Copies [from, to) of a file, at the same positions.
 Result<void> copy_bytes(const io::File& source, io::File& target, ByteCount from, ByteCount to) {
-  ByteVector chunk(static_cast<std::size_t>(std::min(kChunk, ByteCount{to.value - from.value}).value));
+  ByteVector chunk(static_cast<std::size_t>(std::min(kMovedAtOnce, ByteCount{to.value - from.value}).value));
   while (from < to) {
-    const auto wanted = static_cast<std::size_t>(std::min(kChunk, ByteCount{to.value - from.value}).value);
+    const auto wanted = static_cast<std::size_t>(std::min(kMovedAtOnce, ByteCount{to.value - from.value}).value);
     const MutableBytesView piece = MutableBytesView(chunk).first(wanted);
     if (TRY(source.read_at(FilePosition{from.value}, piece)) != wanted) {
       return Error{Errc::io, fmt::format("{} ends before byte {}", source.path(), to)};

@@ -7,12 +7,6 @@
 #include "storage/partition_log_impl.h"
 
 namespace cordwood::storage {
-namespace {
-
-constexpr FilePosition kStart{0};
-
-}  // namespace
-
 Offset PartitionLog::Impl::last_stable(Offset high_watermark_now) const {
   const Offset unstable = first_unstable.load(std::memory_order_acquire);
   return unstable >= Offset{0} && unstable < high_watermark_now ? unstable : high_watermark_now;
@@ -21,7 +15,7 @@ Offset PartitionLog::Impl::last_stable(Offset high_watermark_now) const {
 // A segment behind the one where `end` lies was made later: none of its batches is part of what this reader sees.
 FilePosition PartitionLog::Impl::segment_end(const Segment& segment, const LogEnd& log_end) const {
   if (segment.base_offset() == log_end.segment_base) return log_end.position;
-  if (segment.base_offset() > log_end.segment_base) return kStart;
+  if (segment.base_offset() > log_end.segment_base) return FilePosition{0};
   return segment.valid_end();
 }
 

@@ -11,29 +11,18 @@ namespace cordwood::storage {
 
 namespace {
 
-constexpr std::size_t kRelativeOffset = 0;  // i32
-constexpr std::size_t kPosition = kRelativeOffset + 4;  // i32
-constexpr std::size_t kSize = kPosition + 4;
-static_assert(kSize == OffsetIndex::kEntrySize);
+constexpr std::size_t kOffsetEntryRelative = 0;  // i32
+constexpr std::size_t kPosition = kOffsetEntryRelative + 4;  // i32
+static_assert(kPosition + 4 == OffsetIndex::kEntrySize);
 
-std::int32_t relative_offset(BytesView entry) { return load_be<std::int32_t>(entry, kRelativeOffset); }
+std::int32_t relative_in_offset_entry(BytesView entry) { return load_be<std::int32_t>(entry, kOffsetEntryRelative); }
 std::int32_t position(BytesView entry) { return load_be<std::int32_t>(entry, kPosition); }
-
-// Wraps where a file's name promises offsets near the largest; such an entry then lies below its base.
-Offset offset_in(Offset base, BytesView entry) {
-  return {static_cast<std::int64_t>(static_cast<std::uint64_t>(base.value) +
-                                    static_cast<std::uint64_t>(static_cast<std::int64_t>(relative_offset(entry))))};
-}
-
-BytesView entry_at(BytesView entries, std::int64_t i) {
-  return entries.subspan(static_cast<std::size_t>(i) * kSize, kSize);
-}
 
 }  // namespace
 
 Result<std::unique_ptr<OffsetIndex>> OffsetIndex::open(io::FileSystem& fs, const io::Path& path, Offset base_offset,
                                                        ByteCount capacity, Growth growth) {
-  std::unique_ptr<IndexFile> file = TRY(IndexFile::open(fs, path, kSize, capacity, growth));
+  std::unique_ptr<IndexFile> file = TRY(IndexFile::open(fs, path, kEntrySize, capacity, growth));
   return std::unique_ptr<OffsetIndex>(new OffsetIndex(std::move(file), base_offset));
 }
 
@@ -43,33 +32,33 @@ IndexEntry OffsetIndex::lookup(Offset target) const {
   std::int64_t relative = target.value - base_offset_.value;
   return file_->read([&](BytesView entries) {
     std::int64_t count =
-        count_entries_before(entries, kSize, [&](BytesView e) { return relative_offset(e) <= relative; });
+        count_entries_before(entries, kEntrySize, [&](BytesView e) { return relative_in_offset_entry(e) <= relative; });
     if (count == 0) return none;
-    BytesView found = entry_at(entries, count - 1);
+    BytesView found = index_entry(entries, kEntrySize, count - 1);
     // Bytes of a damaged file: the start of the segment is always right.
-    if (offset_in(base_offset_, found) < base_offset_ || position(found) < 0) return none;
-    return IndexEntry{offset_in(base_offset_, found), {position(found)}};
+    if (offset_of_entry(base_offset_, relative_in_offset_entry(found)) < base_offset_ || position(found) < 0) return none;
+    return IndexEntry{offset_of_entry(base_offset_, relative_in_offset_entry(found)), {position(found)}};
   });
 }
 
 std::optional<IndexEntry> OffsetIndex::first_at_or_after(FilePosition wanted) const {
   return file_->read([&](BytesView entries) -> std::optional<IndexEntry> {
-    std::int64_t below = count_entries_before(entries, kSize, [&](BytesView e) { return position(e) < wanted.value; });
-    if (below * static_cast<std::int64_t>(kSize) == static_cast<std::int64_t>(entries.size())) return std::nullopt;
-    BytesView found = entry_at(entries, below);
-    if (offset_in(base_offset_, found) < base_offset_) return std::nullopt;
-    return IndexEntry{offset_in(base_offset_, found), {position(found)}};
+    std::int64_t below = count_entries_before(entries, kEntrySize, [&](BytesView e) { return position(e) < wanted.value; });
+    if (below * static_cast<std::int64_t>(kEntrySize) == static_cast<std::int64_t>(entries.size())) return std::nullopt;
+    BytesView found = index_entry(entries, kEntrySize, below);
+    if (offset_of_entry(base_offset_, relative_in_offset_entry(found)) < base_offset_) return std::nullopt;
+    return IndexEntry{offset_of_entry(base_offset_, relative_in_offset_entry(found)), {position(found)}};
   });
 }
 
 std::optional<IndexEntry> OffsetIndex::last_at_or_before(FilePosition wanted) const {
   return file_->read([&](BytesView entries) -> std::optional<IndexEntry> {
     std::int64_t count =
-        count_entries_before(entries, kSize, [&](BytesView e) { return position(e) <= wanted.value; });
+        count_entries_before(entries, kEntrySize, [&](BytesView e) { return position(e) <= wanted.value; });
     if (count == 0) return std::nullopt;
-    BytesView found = entry_at(entries, count - 1);
-    if (offset_in(base_offset_, found) < base_offset_ || position(found) < 0) return std::nullopt;
-    return IndexEntry{offset_in(base_offset_, found), {position(found)}};
+    BytesView found = index_entry(entries, kEntrySize, count - 1);
+    if (offset_of_entry(base_offset_, relative_in_offset_entry(found)) < base_offset_ || position(found) < 0) return std::nullopt;
+    return IndexEntry{offset_of_entry(base_offset_, relative_in_offset_entry(found)), {position(found)}};
   });
 }
 
@@ -84,17 +73,17 @@ Result<void> OffsetIndex::append(Offset last_offset, FilePosition batch_start) {
     return Error{Errc::corrupt, fmt::format("{}: entry {} has offset {}, offset {} cannot follow", path(), entries() - 1,
                                             previous->offset, last_offset)};
   }
-  std::byte bytes[kSize];
-  store_be<std::int32_t>(bytes, kRelativeOffset, static_cast<std::int32_t>(last_offset.value - base_offset_.value));
+  std::byte bytes[kEntrySize];
+  store_be<std::int32_t>(bytes, kOffsetEntryRelative, static_cast<std::int32_t>(last_offset.value - base_offset_.value));
   store_be<std::int32_t>(bytes, kPosition, static_cast<std::int32_t>(batch_start.value));
   return file_->append(bytes);
 }
 
 std::optional<IndexEntry> OffsetIndex::entry(std::int64_t i) const {
   return file_->read([&](BytesView entries) -> std::optional<IndexEntry> {
-    if (i < 0 || i >= static_cast<std::int64_t>(entries.size() / kSize)) return std::nullopt;
-    BytesView found = entry_at(entries, i);
-    return IndexEntry{offset_in(base_offset_, found), {position(found)}};
+    if (i < 0 || i >= static_cast<std::int64_t>(entries.size() / kEntrySize)) return std::nullopt;
+    BytesView found = index_entry(entries, kEntrySize, i);
+    return IndexEntry{offset_of_entry(base_offset_, relative_in_offset_entry(found)), {position(found)}};
   });
 }
 
@@ -104,11 +93,11 @@ std::optional<std::int64_t> OffsetIndex::first_disorder() const {
   return file_->read([&](BytesView entries) -> std::optional<std::int64_t> {
     std::int64_t last_offset = -1;
     std::int64_t last_position = -1;
-    auto count = static_cast<std::int64_t>(entries.size() / kSize);
+    auto count = static_cast<std::int64_t>(entries.size() / kEntrySize);
     for (std::int64_t i = 0; i < count; ++i) {
-      BytesView e = entry_at(entries, i);
-      if (relative_offset(e) <= last_offset || position(e) <= last_position) return i;
-      last_offset = relative_offset(e);
+      BytesView e = index_entry(entries, kEntrySize, i);
+      if (relative_in_offset_entry(e) <= last_offset || position(e) <= last_position) return i;
+      last_offset = relative_in_offset_entry(e);
       last_position = position(e);
     }
     return std::nullopt;
@@ -119,7 +108,7 @@ Result<void> OffsetIndex::truncate_to(Offset target) {
   std::int64_t relative = target < base_offset_ ? 0 : target.value - base_offset_.value;
   TRY(file_->map());
   std::int64_t kept = file_->read([&](BytesView entries) {
-    return count_entries_before(entries, kSize, [&](BytesView e) { return relative_offset(e) < relative; });
+    return count_entries_before(entries, kEntrySize, [&](BytesView e) { return relative_in_offset_entry(e) < relative; });
   });
   return truncate_to_entries(kept);
 }

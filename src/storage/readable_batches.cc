@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kOverhead = 12;       // offset and length field
 constexpr std::int64_t kShortestLength = 14; // of any message or batch
-constexpr std::size_t kChunk = 1 * MiB;
+constexpr std::size_t kReadChunk = 1 * MiB;
 
 class Surveyor {
  public:
@@ -92,7 +92,7 @@ class Surveyor {
     if (static_cast<std::int64_t>(size) > (end_ - position).value) return std::optional<BytesView>();
     std::int64_t skip = (position - buffer_start_).value;
     if (skip < 0 || static_cast<std::size_t>(skip) + size > filled_) {
-      buffer_.resize(std::max(kChunk, size));
+      buffer_.resize(std::max(kReadChunk, size));
       const std::size_t wanted = std::min(buffer_.size(), static_cast<std::size_t>((end_ - position).value));
       filled_ = TRY(log_.read_at(position, MutableBytesView(buffer_.data(), wanted)));
       buffer_start_ = position;

@@ -15,7 +15,7 @@
 namespace cordwood::storage {
 namespace {
 
-constexpr std::int64_t kChunk = 1 * MiB;
+constexpr std::int64_t kSplitChunk = 1 * MiB;
 
 class Splitter {
  public:
@@ -33,7 +33,7 @@ class Splitter {
         TRY(start_segment(*batch, old_base));
       }
       chunk_.push_back(*batch);
-      if ((batch->end() - chunk_.front().position).value >= kChunk) TRY(copy_chunk(*log));
+      if ((batch->end() - chunk_.front().position).value >= kSplitChunk) TRY(copy_chunk(*log));
     }
     // What is no whole batch at the end is the recovery's to judge; it goes along.
     tail_ = end - scan.position();

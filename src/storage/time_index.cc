@@ -12,28 +12,17 @@ namespace cordwood::storage {
 namespace {
 
 constexpr std::size_t kTimestamp = 0;                    // i64
-constexpr std::size_t kRelativeOffset = kTimestamp + 8;  // i32
-constexpr std::size_t kSize = kRelativeOffset + 4;
-static_assert(kSize == TimeIndex::kEntrySize);
+constexpr std::size_t kTimeEntryRelative = kTimestamp + 8;  // i32
+static_assert(kTimeEntryRelative + 4 == TimeIndex::kEntrySize);
 
 std::int64_t timestamp(BytesView entry) { return load_be<std::int64_t>(entry, kTimestamp); }
-std::int32_t relative_offset(BytesView entry) { return load_be<std::int32_t>(entry, kRelativeOffset); }
-
-// Wraps where a file's name promises offsets near the largest; such an entry then lies below its base.
-Offset offset_in(Offset base, BytesView entry) {
-  return {static_cast<std::int64_t>(static_cast<std::uint64_t>(base.value) +
-                                    static_cast<std::uint64_t>(static_cast<std::int64_t>(relative_offset(entry))))};
-}
-
-BytesView entry_at(BytesView entries, std::int64_t i) {
-  return entries.subspan(static_cast<std::size_t>(i) * kSize, kSize);
-}
+std::int32_t relative_in_time_entry(BytesView entry) { return load_be<std::int32_t>(entry, kTimeEntryRelative); }
 
 }  // namespace
 
 Result<std::unique_ptr<TimeIndex>> TimeIndex::open(io::FileSystem& fs, const io::Path& path, Offset base_offset,
                                                    ByteCount capacity, OffsetIndex::Growth growth) {
-  std::unique_ptr<IndexFile> file = TRY(IndexFile::open(fs, path, kSize, capacity, growth));
+  std::unique_ptr<IndexFile> file = TRY(IndexFile::open(fs, path, kEntrySize, capacity, growth));
   return std::unique_ptr<TimeIndex>(new TimeIndex(std::move(file), base_offset));
 }
 
@@ -41,12 +30,12 @@ TimeEntry TimeIndex::lookup(TimestampMs target) const {
   TimeEntry none{kNoTimestamp, base_offset_};
   return file_->read([&](BytesView entries) {
     std::int64_t count =
-        count_entries_before(entries, kSize, [&](BytesView e) { return timestamp(e) <= target.value; });
+        count_entries_before(entries, kEntrySize, [&](BytesView e) { return timestamp(e) <= target.value; });
     if (count == 0) return none;
-    BytesView found = entry_at(entries, count - 1);
+    BytesView found = index_entry(entries, kEntrySize, count - 1);
     // Bytes of a damaged file: the start of the segment is always right.
-    if (offset_in(base_offset_, found) < base_offset_) return none;
-    return TimeEntry{{timestamp(found)}, offset_in(base_offset_, found)};
+    if (offset_of_entry(base_offset_, relative_in_time_entry(found)) < base_offset_) return none;
+    return TimeEntry{{timestamp(found)}, offset_of_entry(base_offset_, relative_in_time_entry(found))};
   });
 }
 
@@ -69,17 +58,17 @@ Result<void> TimeIndex::maybe_append(TimestampMs taken, Offset offset, Slot slot
                                             entries() - 1, last.timestamp, last.offset, taken, offset)};
   }
   if (taken <= last.timestamp) return {};
-  std::byte bytes[kSize];
+  std::byte bytes[kEntrySize];
   store_be<std::int64_t>(bytes, kTimestamp, taken.value);
-  store_be<std::int32_t>(bytes, kRelativeOffset, static_cast<std::int32_t>(offset.value - base_offset_.value));
+  store_be<std::int32_t>(bytes, kTimeEntryRelative, static_cast<std::int32_t>(offset.value - base_offset_.value));
   return file_->append(bytes);
 }
 
 std::optional<TimeEntry> TimeIndex::entry(std::int64_t i) const {
   return file_->read([&](BytesView entries) -> std::optional<TimeEntry> {
-    if (i < 0 || i >= static_cast<std::int64_t>(entries.size() / kSize)) return std::nullopt;
-    BytesView found = entry_at(entries, i);
-    return TimeEntry{{timestamp(found)}, offset_in(base_offset_, found)};
+    if (i < 0 || i >= static_cast<std::int64_t>(entries.size() / kEntrySize)) return std::nullopt;
+    BytesView found = index_entry(entries, kEntrySize, i);
+    return TimeEntry{{timestamp(found)}, offset_of_entry(base_offset_, relative_in_time_entry(found))};
   });
 }
 
@@ -87,12 +76,12 @@ std::optional<std::int64_t> TimeIndex::first_disorder() const {
   return file_->read([&](BytesView entries) -> std::optional<std::int64_t> {
     std::int64_t last_timestamp = kNoTimestamp.value;
     std::int64_t last_offset = -1;
-    auto count = static_cast<std::int64_t>(entries.size() / kSize);
+    auto count = static_cast<std::int64_t>(entries.size() / kEntrySize);
     for (std::int64_t i = 0; i < count; ++i) {
-      BytesView e = entry_at(entries, i);
-      if (timestamp(e) <= last_timestamp || relative_offset(e) <= last_offset) return i;
+      BytesView e = index_entry(entries, kEntrySize, i);
+      if (timestamp(e) <= last_timestamp || relative_in_time_entry(e) <= last_offset) return i;
       last_timestamp = timestamp(e);
-      last_offset = relative_offset(e);
+      last_offset = relative_in_time_entry(e);
     }
     return std::nullopt;
   });
@@ -102,7 +91,7 @@ Result<void> TimeIndex::truncate_to(Offset target) {
   std::int64_t relative = target < base_offset_ ? 0 : target.value - base_offset_.value;
   TRY(file_->map());
   std::int64_t kept = file_->read([&](BytesView entries) {
-    return count_entries_before(entries, kSize, [&](BytesView e) { return relative_offset(e) < relative; });
+    return count_entries_before(entries, kEntrySize, [&](BytesView e) { return relative_in_time_entry(e) < relative; });
   });
   return truncate_to_entries(kept);
 }

@@ -22,15 +22,14 @@ using metadata::ConfigRecord;
 using metadata::ConfigResource;
 using metadata::ConfigValues;
 using metadata::Image;
+using metadata::invalid_config;
+using metadata::invalid_request;
 using metadata::Refusal;
 using metadata::ResourceType;
 using protocol::ErrorCode;
 
 constexpr std::string_view kMinInsyncReplicas = "min.insync.replicas";
 
-Refusal refused(ErrorCode code, std::string message) { return {code, std::move(message)}; }
-Refusal invalid_request(std::string message) { return refused(ErrorCode::INVALID_REQUEST, std::move(message)); }
-Refusal invalid_config(std::string message) { return refused(ErrorCode::INVALID_CONFIG, std::move(message)); }
 bool is_refused(const Refusal& refusal) { return refusal.code != ErrorCode::NONE; }
 
 bool is(std::int8_t type, ResourceType wanted) { return type == static_cast<std::int8_t>(wanted); }
@@ -167,11 +166,11 @@ Refusal validate(const Config& config, const Image& image, const ResourceChange&
     case ResourceType::topic:
       if (resource.name.empty()) return invalid_request("Default topic resources are not allowed.");
       if (auto fault = metadata::topic_name_fault(resource.name)) {
-        return refused(ErrorCode::INVALID_TOPIC_EXCEPTION, *fault);
+        return {ErrorCode::INVALID_TOPIC_EXCEPTION, *fault};
       }
       if (auto fault = validate_topic_configs(config, image, after)) return invalid_config(*fault);
       if (!image.topic(resource.name)) {
-        return refused(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, fmt::format("The topic '{}' does not exist.", resource.name));
+        return {ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, fmt::format("The topic '{}' does not exist.", resource.name)};
       }
       return {};
     case ResourceType::broker:
@@ -185,7 +184,7 @@ Refusal validate(const Config& config, const Image& image, const ResourceChange&
       return {};
     case ResourceType::client_metrics:
       if (resource.name.empty()) return invalid_request("Subscription name can't be empty");
-      if (auto fault = validate_client_metrics_configs(after)) return refused(fault->code, fault->message);
+      if (auto fault = validate_client_metrics_configs(after)) return {fault->code, fault->message};
       return {};
     case ResourceType::broker_logger: return {};
   }

@@ -17,7 +17,7 @@ using metadata::ResourceType;
 
 constexpr const char* kNoDefault = nullptr;
 
-constexpr BrokerKey make_key(std::string_view name, ConfigType type, const char* default_value, ValueRule rule,
+constexpr BrokerKey make_broker_key(std::string_view name, ConfigType type, const char* default_value, ValueRule rule,
                              Scope scope, Visibility visibility, Effect effect) {
   BrokerKey key;
   key.name = name;
@@ -30,30 +30,30 @@ constexpr BrokerKey make_key(std::string_view name, ConfigType type, const char*
   return key;
 }
 
-namespace table {
+namespace broker_table {
 using namespace rules;
 using enum ConfigType;
 using enum Scope;
 using enum Visibility;
 using enum Effect;
 constexpr BrokerKey kKeys[] = {
-#define BROKER_CONFIG(...) make_key(__VA_ARGS__),
+#define BROKER_CONFIG(...) make_broker_key(__VA_ARGS__),
 #include "broker/configs/broker_config_table.inc"
 #undef BROKER_CONFIG
 };
-}  // namespace table
-constexpr std::span<const BrokerKey> kTable = table::kKeys;
+}  // namespace broker_table
+constexpr std::span<const BrokerKey> kBrokerTable = broker_table::kKeys;
 
-// Positions in kTable, ascending by name.
+// Positions in kBrokerTable, ascending by name.
 constexpr auto kByName = [] {
-  std::array<std::uint16_t, std::size(table::kKeys)> order{};
+  std::array<std::uint16_t, std::size(broker_table::kKeys)> order{};
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint16_t>(i);
-  std::ranges::sort(order, {}, [](std::uint16_t i) { return kTable[i].name; });
+  std::ranges::sort(order, {}, [](std::uint16_t i) { return kBrokerTable[i].name; });
   return order;
 }();
 
 // Kafka's hash table of the shown settings has this many slots.
-constexpr std::size_t kDescribeBuckets = 512;
+constexpr std::size_t kBrokerDescribeBuckets = 512;
 
 // Where a broker that stands alone and listens to its own machine means something else by saying nothing.
 struct OwnDefault {
@@ -137,11 +137,11 @@ std::optional<std::string> check_thread_counts(const Config& config, const Image
 
 }  // namespace
 
-std::span<const BrokerKey> broker_keys() { return kTable; }
+std::span<const BrokerKey> broker_keys() { return kBrokerTable; }
 
 const BrokerKey* find_broker_key(std::string_view name) {
-  auto at = std::ranges::lower_bound(kByName, name, {}, [](std::uint16_t i) { return kTable[i].name; });
-  return at != kByName.end() && kTable[*at].name == name ? &kTable[*at] : nullptr;
+  auto at = std::ranges::lower_bound(kByName, name, {}, [](std::uint16_t i) { return kBrokerTable[i].name; });
+  return at != kByName.end() && kBrokerTable[*at].name == name ? &kBrokerTable[*at] : nullptr;
 }
 
 std::optional<std::string_view> without_listener_prefix(std::string_view name) {
@@ -223,12 +223,12 @@ std::vector<ConfigEntry> describe_broker_configs(const Config& config, const Ima
     }
   }
   std::vector<std::string> names;
-  for (const BrokerKey& key : kTable) {
+  for (const BrokerKey& key : kBrokerTable) {
     if (key.visibility == Visibility::shown) names.emplace_back(key.name);
   }
   std::vector<ConfigEntry> entries;
   for (const std::string& name : extra) entries.push_back(describe_one(config, image, name));
-  for (const std::string& name : in_hash_order(std::move(names), kDescribeBuckets)) {
+  for (const std::string& name : in_hash_order(std::move(names), kBrokerDescribeBuckets)) {
     entries.push_back(describe_one(config, image, name));
   }
   return entries;
@@ -270,7 +270,7 @@ std::optional<std::string> validate_dynamic_broker_configs(const Config& config,
     return "These security configs can be dynamically updated only per-listener using the listener prefix: " +
            in_brackets(in_hash_order(std::move(unprefixed_security)));
   }
-  for (const BrokerKey& key : kTable) {
+  for (const BrokerKey& key : kBrokerTable) {
     for (const auto& [name, text] : values) {
       if (find_broker_key_of_any_listener(name) != &key) continue;
       if (auto value = read_config_value(key, text); !value) return value.error().what;

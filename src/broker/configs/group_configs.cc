@@ -14,7 +14,7 @@ using metadata::ConfigValues;
 using metadata::Image;
 using protocol::ErrorCode;
 
-constexpr GroupKey make_key(std::string_view name, ConfigType type, const char* default_value, ValueRule rule,
+constexpr GroupKey make_group_key(std::string_view name, ConfigType type, const char* default_value, ValueRule rule,
                             const char* broker_key, bool shown) {
   GroupKey key;
   key.name = name;
@@ -26,19 +26,19 @@ constexpr GroupKey make_key(std::string_view name, ConfigType type, const char* 
   return key;
 }
 
-namespace table {
+namespace group_table {
 using namespace rules;
 using enum ConfigType;
 constexpr const char* kNoDefault = nullptr;
 constexpr bool shown = true;
 constexpr bool hidden = false;
 constexpr GroupKey kKeys[] = {
-#define GROUP_CONFIG(...) make_key(__VA_ARGS__),
+#define GROUP_CONFIG(...) make_group_key(__VA_ARGS__),
 #include "broker/configs/group_config_table.inc"
 #undef GROUP_CONFIG
 };
-}  // namespace table
-constexpr std::span<const GroupKey> kTable = table::kKeys;
+}  // namespace group_table
+constexpr std::span<const GroupKey> kGroupTable = group_table::kKeys;
 
 constexpr KeyDefinition kClientMetrics[] = {
     {"metrics", ConfigType::list, "", rules::any_list()},
@@ -49,7 +49,7 @@ constexpr std::int64_t kShortestPushMs = 100;
 constexpr std::int64_t kLongestPushMs = 3'600'000;
 
 // Kafka's hash table of group settings has this many slots.
-constexpr std::size_t kDescribeBuckets = 32;
+constexpr std::size_t kGroupDescribeBuckets = 32;
 
 // The broker's limits for what a group may choose; an absent name is no limit.
 struct Limits {
@@ -76,8 +76,8 @@ constexpr Limits kLimits[] = {
 };
 
 const GroupKey* find_group_key(std::string_view name) {
-  auto at = std::ranges::find(kTable, name, &GroupKey::name);
-  return at == kTable.end() ? nullptr : &*at;
+  auto at = std::ranges::find(kGroupTable, name, &GroupKey::name);
+  return at == kGroupTable.end() ? nullptr : &*at;
 }
 
 std::string shown_value(const KeyDefinition& key, const std::string& text) {
@@ -159,16 +159,16 @@ bool is_pattern(const std::string& text) {
 
 }  // namespace
 
-std::span<const GroupKey> group_keys() { return kTable; }
+std::span<const GroupKey> group_keys() { return kGroupTable; }
 std::span<const KeyDefinition> client_metrics_keys() { return kClientMetrics; }
 
 std::vector<ConfigEntry> describe_group_configs(const Config& config, const Image& image, const ConfigValues& own) {
   std::vector<std::string> names;
-  for (const GroupKey& key : kTable) {
+  for (const GroupKey& key : kGroupTable) {
     if (key.shown || own.contains(std::string(key.name))) names.emplace_back(key.name);
   }
   std::vector<ConfigEntry> entries;
-  for (const std::string& name : in_hash_order(std::move(names), kDescribeBuckets)) {
+  for (const std::string& name : in_hash_order(std::move(names), kGroupDescribeBuckets)) {
     const GroupKey& key = *find_group_key(name);
     ConfigEntry entry;
     entry.name = name;
@@ -219,7 +219,7 @@ std::optional<std::string> validate_group_configs(const Config& config, const Im
       return "streams.rack.aware.assignment.tags must not contain duplicate tag keys.";
     }
   }
-  for (const GroupKey& key : kTable) {
+  for (const GroupKey& key : kGroupTable) {
     auto at = own.find(std::string(key.name));
     if (at == own.end()) continue;
     if (auto value = read_config_value(key, at->second); !value) return value.error().what;

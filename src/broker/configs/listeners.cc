@@ -23,7 +23,7 @@ std::string upper(std::string_view text) {
 
 Error invalid(std::string what) { return {Errc::invalid, std::move(what)}; }
 
-std::vector<std::string> list_of(const Given& given, const std::string& key) {
+std::vector<std::string> names_in(const Given& given, const std::string& key) {
   auto at = given.find(key);
   return at == given.end() ? std::vector<std::string>{} : split_list(at->second);
 }
@@ -129,7 +129,7 @@ Result<void> check_protocols(const std::vector<ListenerAddress>& addresses) {
 
 Result<void> read_listeners(const Given& given, Config& config) {
   std::vector<std::string> controller_names;
-  for (const std::string& name : list_of(given, "controller.listener.names")) controller_names.push_back(upper(name));
+  for (const std::string& name : names_in(given, "controller.listener.names")) controller_names.push_back(upper(name));
   auto is_controller = [&](const ListenerAddress& address) {
     return std::ranges::count(controller_names, address.name) > 0;
   };

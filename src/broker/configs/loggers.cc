@@ -8,6 +8,8 @@
 namespace cordwood::broker::configs {
 namespace {
 
+using metadata::invalid_config;
+using metadata::invalid_request;
 using metadata::Refusal;
 using protocol::ErrorCode;
 
@@ -22,9 +24,6 @@ constexpr Level kLevels[] = {
     {"DEBUG", Severity::debug}, {"ERROR", Severity::error}, {"FATAL", Severity::error},
     {"INFO", Severity::info},   {"TRACE", Severity::debug}, {"WARN", Severity::warn},
 };
-
-Refusal invalid_request(std::string message) { return {ErrorCode::INVALID_REQUEST, std::move(message)}; }
-Refusal invalid_config(std::string message) { return {ErrorCode::INVALID_CONFIG, std::move(message)}; }
 
 Refusal check_change(const ConfigChange& change) {
   if (change.name != kRoot) return invalid_config(fmt::format("Logger {} does not exist!", change.name));

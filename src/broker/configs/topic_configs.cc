@@ -14,7 +14,7 @@ namespace {
 using metadata::ConfigValues;
 using metadata::Image;
 
-constexpr TopicKey make_key(std::string_view name, ConfigType type, const char* default_value, ValueRule rule,
+constexpr TopicKey make_topic_key(std::string_view name, ConfigType type, const char* default_value, ValueRule rule,
                             const char* broker_key, bool shown) {
   TopicKey key;
   key.name = name;
@@ -26,22 +26,22 @@ constexpr TopicKey make_key(std::string_view name, ConfigType type, const char* 
   return key;
 }
 
-namespace table {
+namespace topic_table {
 using namespace rules;
 using enum ConfigType;
 constexpr const char* kNoDefault = nullptr;
 constexpr bool shown = true;
 constexpr bool hidden = false;
 constexpr TopicKey kKeys[] = {
-#define TOPIC_CONFIG(...) make_key(__VA_ARGS__),
+#define TOPIC_CONFIG(...) make_topic_key(__VA_ARGS__),
 #include "broker/configs/topic_config_table.inc"
 #undef TOPIC_CONFIG
 };
-}  // namespace table
-constexpr std::span<const TopicKey> kTable = table::kKeys;
+}  // namespace topic_table
+constexpr std::span<const TopicKey> kTopicTable = topic_table::kKeys;
 
 // Kafka's hash table of topic settings has this many slots.
-constexpr std::size_t kDescribeBuckets = 64;
+constexpr std::size_t kTopicDescribeBuckets = 64;
 
 constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kHourMs = 60 * kMinuteMs;
@@ -153,11 +153,11 @@ std::optional<record::CompressionSettings> compression_of(const Reader& reader) 
 
 }  // namespace
 
-std::span<const TopicKey> topic_keys() { return kTable; }
+std::span<const TopicKey> topic_keys() { return kTopicTable; }
 
 const TopicKey* find_topic_key(std::string_view name) {
-  auto at = std::ranges::find(kTable, name, &TopicKey::name);
-  return at == kTable.end() ? nullptr : &*at;
+  auto at = std::ranges::find(kTopicTable, name, &TopicKey::name);
+  return at == kTopicTable.end() ? nullptr : &*at;
 }
 
 bool is_topic_list_config(const std::string& name) {
@@ -172,7 +172,7 @@ std::optional<std::string> validate_topic_configs(const Config& config, const Im
   for (const std::string& name : in_hash_order(std::move(names))) {
     if (find_topic_key(name) == nullptr) return fmt::format("Unknown topic config name: {}", name);
   }
-  for (const TopicKey& key : kTable) {
+  for (const TopicKey& key : kTopicTable) {
     auto at = overrides.find(std::string(key.name));
     if (at == overrides.end()) continue;
     if (auto value = read_config_value(key, at->second); !value) return value.error().what;
@@ -211,11 +211,11 @@ std::optional<std::string> validate_new_topic_configs(
 std::vector<ConfigEntry> describe_topic_configs(const Config& config, const Image& image,
                                                 const ConfigValues& overrides) {
   std::vector<std::string> names;
-  for (const TopicKey& key : kTable) {
+  for (const TopicKey& key : kTopicTable) {
     if (key.shown || overrides.contains(std::string(key.name))) names.emplace_back(key.name);
   }
   std::vector<ConfigEntry> entries;
-  for (const std::string& name : in_hash_order(std::move(names), kDescribeBuckets)) {
+  for (const std::string& name : in_hash_order(std::move(names), kTopicDescribeBuckets)) {
     const TopicKey& key = *find_topic_key(name);
     ConfigEntry entry;
     entry.name = name;

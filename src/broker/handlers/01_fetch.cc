@@ -28,9 +28,9 @@ using protocol::FetchRequest;
 using protocol::FetchResponse;
 
 constexpr std::int16_t kStorageErrorFrom = 6;
-constexpr std::int16_t kTopicIdsFrom = 13;
+constexpr std::int16_t kFetchByIdFrom = 13;
 constexpr std::int16_t kReplicaStateFrom = 15;
-constexpr std::int16_t kLeaderHintsFrom = 16;
+constexpr std::int16_t kFetchLeaderHintsFrom = 16;
 
 struct FetchParams {
   FetchReader reader;
@@ -244,7 +244,7 @@ class PendingFetch final : public ParkedFetch, public std::enable_shared_from_th
     }
     bool wrong_leader =
         reading.error == ErrorCode::NOT_LEADER_OR_FOLLOWER || reading.error == ErrorCode::FENCED_LEADER_EPOCH;
-    if (wrong_leader && exchange_.version() >= kLeaderHintsFrom) {
+    if (wrong_leader && exchange_.version() >= kFetchLeaderHintsFrom) {
       LeaderHint leader = reading.partition ? leader_hint(broker_, reading.partition->name())
                                             : leader_hint(broker_, asked.key.topic_id, asked.key.partition);
       into.current_leader.leader_id = leader.leader_id;
@@ -295,7 +295,7 @@ FetchSessionCache::Request session_request(const FetchRequest& request, std::int
   FetchSessionCache::Request asked;
   asked.session_id = request.session_id;
   asked.epoch = request.session_epoch;
-  asked.uses_topic_ids = version >= kTopicIdsFrom;
+  asked.uses_topic_ids = version >= kFetchByIdFrom;
   asked.privileged = is_follower;
   std::size_t partitions = 0;
   for (const FetchRequest::Topic& topic : request.topics) partitions += topic.partitions.size();
@@ -329,7 +329,7 @@ void handle_fetch(Broker& broker, Exchange exchange) {
     params.reader.replica_id =
         exchange.version() >= kReplicaStateFrom ? request.replica_state.replica_id : request.replica_id;
     params.reader.read_committed = request.isolation_level == 1;
-    params.reader.by_topic_id = exchange.version() >= kTopicIdsFrom;
+    params.reader.by_topic_id = exchange.version() >= kFetchByIdFrom;
     if (params.reader.is_follower() &&
         authorise(exchange, Operation::cluster_action, Resource::cluster, kClusterResource) == Verdict::denied) {
       return refuse(exchange, request, ErrorCode::CLUSTER_AUTHORIZATION_FAILED);

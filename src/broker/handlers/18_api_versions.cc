@@ -17,7 +17,6 @@ using protocol::ApiVersionsRequest;
 using protocol::ApiVersionsResponse;
 using protocol::ErrorCode;
 
-constexpr std::int16_t kApiVersionsKey = ApiVersionsRequest::kApiKey;
 constexpr std::int16_t kSoftwareNameFrom = 3;
 // Older readers take a feature whose lowest level is 0 for a broken one.
 constexpr std::int16_t kZeroMinimumFrom = 4;
@@ -84,7 +83,7 @@ void add_features(Broker& broker, std::int16_t version, ApiVersionsResponse& res
 
 void handle_api_versions(Broker& broker, Exchange exchange) {
   ApiVersionsResponse response;
-  const ApiEntry* served = find_api(kApiVersionsKey);
+  const ApiEntry* served = find_api(ApiVersionsRequest::kApiKey);
   if (exchange.version() < served->min_version || exchange.version() > served->max_version) {
     response.error_code = ErrorCode::UNSUPPORTED_VERSION;
     response.api_keys.push_back(entry(*served));

@@ -1,4 +1,5 @@
 #include "broker/metadata/apply.h"
+#include "broker/metadata/wire_values.h"
 
 #include <fmt/format.h>
 
@@ -9,12 +10,8 @@
 namespace cordwood::broker::metadata {
 namespace {
 
-constexpr std::int32_t kNoLeader = -1;         // on the wire
 constexpr std::int32_t kLeaderUnchanged = -2;  // of a PartitionChange
 constexpr std::int8_t kRecoveryStateUnchanged = -1;
-constexpr std::int8_t kFence = 1;              // BrokerRegistrationChange.fenced; 0 leaves it
-constexpr std::int8_t kUnfence = -1;
-constexpr std::int8_t kEnterControlledShutdown = 1;
 
 std::vector<NodeId> nodes(const std::vector<std::int32_t>& ids) {
   std::vector<NodeId> result;

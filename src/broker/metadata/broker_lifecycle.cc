@@ -3,23 +3,14 @@
 #include <algorithm>
 
 #include "broker/metadata/features.h"
+#include "broker/metadata/wire_values.h"
 
 namespace cordwood::broker::metadata {
 namespace {
 
-constexpr std::int32_t kNoLeader = -1;
-constexpr std::int8_t kFence = 1;
-constexpr std::int8_t kUnfence = -1;
-constexpr std::int8_t kEnterControlledShutdown = 1;
 constexpr std::int8_t kRecovering = 1;
 
 bool contains(const std::vector<NodeId>& nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
-
-std::vector<std::int32_t> ids(const std::vector<NodeId>& nodes) {
-  std::vector<std::int32_t> result;
-  for (NodeId node : nodes) result.push_back(node.value);
-  return result;
-}
 
 std::vector<NodeId> without(const std::vector<NodeId>& nodes, NodeId node) {
   std::vector<NodeId> result;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int16_t kKeyVersion = 0;
 
-struct Kind {
+struct ControlKind {
   const char* name;
   std::int16_t max_version;
   ControlRecord (*decode)(protocol::Decoder& decoder, std::int16_t version);
@@ -26,9 +26,9 @@ ControlRecord decode_as(protocol::Decoder& decoder, std::int16_t version) {
 }
 
 template <std::size_t... Index>
-const Kind* find_kind(std::int16_t type, std::index_sequence<Index...>) {
+const ControlKind* find_control_kind(std::int16_t type, std::index_sequence<Index...>) {
   static constexpr std::array types = {std::variant_alternative_t<Index, ControlRecord>::kControlType...};
-  static constexpr std::array kinds = {Kind{std::variant_alternative_t<Index, ControlRecord>::kName,
+  static constexpr std::array kinds = {ControlKind{std::variant_alternative_t<Index, ControlRecord>::kName,
                                             std::variant_alternative_t<Index, ControlRecord>::kMaxVersion,
                                             &decode_as<std::variant_alternative_t<Index, ControlRecord>>}...};
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -59,7 +59,7 @@ Result<ControlRecord> decode_control_record(std::optional<BytesView> key, std::o
   key_reader.i16();
   std::int16_t type = key_reader.i16();
   if (!key_reader.ok()) return Error{Errc::corrupt, fmt::format("{}: a control record key of {} bytes", where, key->size())};
-  const Kind* kind = find_kind(type, std::make_index_sequence<std::variant_size_v<ControlRecord>>{});
+  const ControlKind* kind = find_control_kind(type, std::make_index_sequence<std::variant_size_v<ControlRecord>>{});
   if (kind == nullptr) return Error{Errc::unsupported, fmt::format("{}: control record type {} is not known", where, type)};
 
   std::int16_t version = ByteReader(*value).i16();

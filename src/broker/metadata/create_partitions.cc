@@ -9,9 +9,9 @@ namespace cordwood::broker::metadata {
 namespace {
 
 using protocol::ErrorCode;
-using RequestedTopic = protocol::CreatePartitionsRequest::Topic;
+using GrowingTopic = protocol::CreatePartitionsRequest::Topic;
 
-std::optional<Refusal> grow(const Image& image, const RequestedTopic& wanted, Placement& placement,
+std::optional<Refusal> grow(const Image& image, const GrowingTopic& wanted, Placement& placement,
                             std::vector<MetadataRecord>& records) {
   auto topic = image.topic(wanted.name);
   if (topic == nullptr) return Refusal{ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, std::nullopt};
@@ -54,12 +54,12 @@ std::optional<Refusal> grow(const Image& image, const RequestedTopic& wanted, Pl
 
 }  // namespace
 
-CreatePartitionsDecision decide_create_partitions(const Image& image, const std::vector<RequestedTopic>& topics,
+CreatePartitionsDecision decide_create_partitions(const Image& image, const std::vector<GrowingTopic>& topics,
                                                   const TopicRules& rules) {
   CreatePartitionsDecision decision;
   std::map<std::string, int> times;
   std::int64_t additional = 0;
-  for (const RequestedTopic& topic : topics) {
+  for (const GrowingTopic& topic : topics) {
     ++times[topic.name];
     auto present = image.topic(topic.name);
     std::int64_t size = present ? static_cast<std::int64_t>(present->partitions.size()) : 0;
@@ -67,7 +67,7 @@ CreatePartitionsDecision decide_create_partitions(const Image& image, const std:
   }
   Placement placement(image, rules.us, rules.directories);
   std::set<std::string> answered;
-  for (const RequestedTopic& topic : topics) {
+  for (const GrowingTopic& topic : topics) {
     if (!answered.insert(topic.name).second) continue;
     std::optional<Refusal> refusal;
     if (times[topic.name] > 1) {

@@ -8,7 +8,7 @@ namespace cordwood::broker::metadata {
 namespace {
 
 constexpr std::size_t kWindow = 1 * MiB;
-constexpr std::size_t kOffsetDigits = 20;
+constexpr std::size_t kSegmentNameDigits = 20;
 
 // A file read front to back through one buffer that grows to the largest batch.
 class FileWindow {
@@ -100,7 +100,7 @@ Result<std::vector<LogFile>> log_files(io::FileSystem& fs, const io::Path& direc
     std::string_view digits = name.substr(0, name.size() - 4);
     std::int64_t base = 0;
     auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), base);
-    if (digits.size() != kOffsetDigits || fault != std::errc{} || end != digits.data() + digits.size()) continue;
+    if (digits.size() != kSegmentNameDigits || fault != std::errc{} || end != digits.data() + digits.size()) continue;
     files.push_back({{base}, io::join(directory, name)});
   }
   std::ranges::sort(files, {}, &LogFile::base);

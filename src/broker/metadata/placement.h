@@ -21,6 +21,10 @@ struct Refusal {
   std::optional<std::string> message;
   bool operator==(const Refusal&) const = default;
 };
+inline Refusal invalid_request(std::string message) {
+  return {protocol::ErrorCode::INVALID_REQUEST, std::move(message)};
+}
+inline Refusal invalid_config(std::string message) { return {protocol::ErrorCode::INVALID_CONFIG, std::move(message)}; }
 
 class Placement {
  public:

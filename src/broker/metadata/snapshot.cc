@@ -9,6 +9,7 @@
 #include "broker/metadata/features.h"
 #include "broker/metadata/log_walk.h"
 #include "broker/metadata/metadata_batch.h"
+#include "broker/metadata/wire_values.h"
 
 namespace cordwood::broker::metadata {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::string_view kSuffix = ".checkpoint";
 constexpr std::size_t kOffsetDigits = 20;
 constexpr std::size_t kEpochDigits = 10;
 constexpr std::size_t kRecordsPerBatch = 1024;
-constexpr std::int32_t kNobody = -1;
+constexpr std::int32_t kNoBroker = -1;
 
 template <class Number>
 std::optional<Number> parse_digits(std::string_view text) {
@@ -25,13 +26,6 @@ std::optional<Number> parse_digits(std::string_view text) {
   auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (fault != std::errc{} || end != text.data() + text.size() || text.starts_with('-')) return std::nullopt;
   return value;
-}
-
-std::vector<std::int32_t> ids(const std::vector<NodeId>& nodes) {
-  std::vector<std::int32_t> result;
-  result.reserve(nodes.size());
-  for (NodeId node : nodes) result.push_back(node.value);
-  return result;
 }
 
 template <class EndPoint>
@@ -89,7 +83,7 @@ PartitionRecord to_record(Uuid topic_id, PartitionId index, const PartitionState
   record.isr = ids(partition.isr);
   record.removing_replicas = ids(partition.removing_replicas);
   record.adding_replicas = ids(partition.adding_replicas);
-  record.leader = partition.leader ? partition.leader->value : kNobody;
+  record.leader = partition.leader ? partition.leader->value : kNoLeader;
   record.leader_recovery_state = partition.leader_recovery_state;
   record.leader_epoch = partition.leader_epoch;
   record.partition_epoch = partition.partition_epoch;
@@ -115,7 +109,7 @@ class Writer {
     }
     configs();
     quotas();
-    if (image_.next_producer_id > 0) add(ProducerIdsRecord{kNobody, kNobody, image_.next_producer_id});
+    if (image_.next_producer_id > 0) add(ProducerIdsRecord{kNoBroker, kNoBroker, image_.next_producer_id});
     security();
     return std::move(records_);
   }
