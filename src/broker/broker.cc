@@ -242,8 +242,15 @@ void Broker::handle(protocol::Request request) {
   if (!version_is_served && api->key != kApiVersionsKey) {
     return request.responder.close(fmt::format("{} version {} is not served", api->name, header->version));
   }
+  // What was produced in this turn of the loop is there for whoever asks behind it.
+  if (api->key != protocol::ProduceRequest::kApiKey) scratch_->produce_turns.run(*request.peer->loop);
   api->handler(*this, Exchange(std::move(request), header->api_key, header->version, header->correlation_id,
                                std::move(header->client_id).value_or(std::string()), header->body_at));
+}
+
+bool Broker::joins(const protocol::Peer& peer, BytesView frame) {
+  if (frame.size() < 2 || load_be<std::int16_t>(frame, 0) != protocol::ProduceRequest::kApiKey) return false;
+  return scratch_->produce_turns.is_last_staged(peer);
 }
 
 void Broker::disconnected(const protocol::Peer& peer) { parked_fetches_->give_up(peer.connection_id); }

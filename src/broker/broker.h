@@ -54,6 +54,9 @@ class Broker {
 
   // On the connection's loop. Never blocks; answers now or later through the request's responder.
   void handle(protocol::Request request);
+  // On the connection's loop, while requests of it wait for their answers: whether the one in `frame` may be handled now, to be
+  // written together with them. They are answered in their order if the connection sees to it.
+  bool joins(const protocol::Peer& peer, BytesView frame);
   // On the connection's loop: what its requests waited for is let go.
   void disconnected(const protocol::Peer& peer);
 

@@ -62,22 +62,27 @@ bool Partition::is_remote_replica(NodeId node) const {
   return applied_ && node != this_node_ && std::ranges::find(state_.replicas, node) != state_.replicas.end();
 }
 
+std::optional<Partition::Appended> Partition::refusal(storage::AppendOrigin origin) const {
+  Appended appended;
+  appended.fault = storage::AppendFault::storage_error;
+  if (!leads()) {
+    appended.error = Error{Errc::closed, name_.to_string() + " is not led by this broker"};
+    appended.code = why_not_leader();
+    return appended;
+  }
+  if (origin == storage::AppendOrigin::client && log_->is_short_of_space()) {
+    appended.error = Error{Errc::no_space, "no records are taken: the disk of " + log_->directory() + " is nearly full"};
+    appended.code = ErrorCode::KAFKA_STORAGE_ERROR;
+    return appended;
+  }
+  return std::nullopt;
+}
+
 Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOrigin origin, storage::DueFlush due_flush) {
   Appended appended;
   {
     std::shared_lock lock(role_mu_);
-    if (!leads()) {
-      appended.fault = storage::AppendFault::storage_error;
-      appended.error = Error{Errc::closed, name_.to_string() + " is not led by this broker"};
-      appended.code = why_not_leader();
-      return appended;
-    }
-    if (origin == storage::AppendOrigin::client && log_->is_short_of_space()) {
-      appended.fault = storage::AppendFault::storage_error;
-      appended.error = Error{Errc::no_space, "no records are taken: the disk of " + log_->directory() + " is nearly full"};
-      appended.code = ErrorCode::KAFKA_STORAGE_ERROR;
-      return appended;
-    }
+    if (std::optional<Appended> refused = refusal(origin)) return std::move(*refused);
     static_cast<storage::AppendResult&>(appended) =
         log_->append_as_leader(batch, LeaderEpoch{state_.leader_epoch}, origin, {}, due_flush);
     if (appended.fault != storage::AppendFault::none) {
@@ -88,6 +93,31 @@ Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOri
   }
   if (!appended.duplicate) wake_all();
   return appended;
+}
+
+std::vector<Partition::Appended> Partition::append_all(std::span<const MutableBytesView> batches, storage::AppendOrigin origin) {
+  if (batches.size() == 1) return {append(batches.front(), origin, storage::DueFlush::by_caller)};
+  std::vector<Appended> all;
+  all.reserve(batches.size());
+  bool has_new = false;
+  {
+    std::shared_lock lock(role_mu_);
+    if (std::optional<Appended> refused = refusal(origin)) return std::vector<Appended>(batches.size(), *refused);
+    std::vector<storage::AppendResult> results;
+    log_->append_all_as_leader(batches, LeaderEpoch{state_.leader_epoch}, origin, results);
+    for (storage::AppendResult& result : results) {
+      Appended& appended = all.emplace_back();
+      static_cast<storage::AppendResult&>(appended) = std::move(result);
+      if (appended.fault != storage::AppendFault::none) {
+        appended.code = error_code_of(appended);
+      } else if (!appended.duplicate) {
+        has_new = true;
+      }
+    }
+    if (has_new) advance_high_watermark();
+  }
+  if (has_new) wake_all();
+  return all;
 }
 
 void Partition::on_flushed() {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,9 @@ class Partition {
   // A client's records are refused while the disk is nearly full: KAFKA_STORAGE_ERROR, with an error of no_space.
   Appended append(MutableBytesView batch, storage::AppendOrigin origin,
                   storage::DueFlush due_flush = storage::DueFlush::by_append);
+  // The same for several batches, one after the other, as with DueFlush::by_caller; in as few writes as can be, and the high
+  // watermark moves once.
+  std::vector<Appended> append_all(std::span<const MutableBytesView> batches, storage::AppendOrigin origin);
   // More of the log is on the disk: the high watermark follows, waiters wake.
   void on_flushed();
 
@@ -80,6 +84,8 @@ class Partition {
 
   bool leads() const;  // with role_mu_ held
   protocol::ErrorCode why_not_leader() const;  // with role_mu_ held; NONE when it leads
+  // With role_mu_ held: what an append is answered that does not get as far as the log.
+  std::optional<Appended> refusal(storage::AppendOrigin origin) const;
   // An ISR of ourselves alone: what we wrote is replicated.
   void advance_high_watermark();  // with role_mu_ held
 

@@ -2,8 +2,8 @@
 //
 // A request message keeps the capacity of its vectors and strings when it is decoded into again; so each loop decodes
 // into the one it used before. The slot is chosen by the loop's address: a loop finds its own object in its cache, and
-// two loops on one slot merely make a second object now and then.
-// Threads: safe for all; taking and giving back are one atomic exchange each.
+// two loops on one slot merely make another object now and then. A few are kept for each, as of requests that wait together.
+// Threads: safe for all, by atomic exchanges.
 #pragma once
 
 #include <array>
@@ -21,7 +21,9 @@ class ScratchPool {
   ScratchPool(const ScratchPool&) = delete;
   ScratchPool& operator=(const ScratchPool&) = delete;
   ~ScratchPool() {
-    for (Slot& slot : slots_) delete slot.kept.load();
+    for (Slot& slot : slots_) {
+      for (std::atomic<T*>& kept : slot.kept) delete kept.load();
+    }
   }
 
   // Goes back to the pool when destroyed, which must be before the pool is.
@@ -46,8 +48,12 @@ class ScratchPool {
   // An object in whatever state it was left, or a new one.
   Lease take(const void* owner) {
     std::size_t slot = slot_of(owner);
-    std::unique_ptr<T> kept(slots_[slot].kept.exchange(nullptr, std::memory_order_acquire));
-    return Lease(this, slot, kept ? std::move(kept) : std::make_unique<T>());
+    for (std::atomic<T*>& place : slots_[slot].kept) {
+      if (place.load(std::memory_order_relaxed) == nullptr) continue;
+      std::unique_ptr<T> kept(place.exchange(nullptr, std::memory_order_acquire));
+      if (kept) return Lease(this, slot, std::move(kept));
+    }
+    return Lease(this, slot, std::make_unique<T>());
   }
 
  private:
@@ -58,11 +64,17 @@ class ScratchPool {
     return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(owner) * 0x9e3779b97f4a7c15ULL) >> (64 - kSlotBits));
   }
   void give_back(std::size_t slot, std::unique_ptr<T> object) {
-    delete slots_[slot].kept.exchange(object.release(), std::memory_order_acq_rel);
+    for (std::atomic<T*>& place : slots_[slot].kept) {
+      T* none = nullptr;
+      if (place.compare_exchange_strong(none, object.get(), std::memory_order_release, std::memory_order_relaxed)) {
+        object.release();
+        return;
+      }
+    }
   }
 
   struct alignas(kCacheLine) Slot {
-    std::atomic<T*> kept{nullptr};
+    std::array<std::atomic<T*>, kCacheLine / sizeof(std::atomic<T*>)> kept{};
   };
   std::array<Slot, std::size_t{1} << kSlotBits> slots_;
 };

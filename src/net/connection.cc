@@ -41,7 +41,7 @@ void ConnectionChannel::send_nothing(std::uint64_t sequence) {
 }
 
 void ConnectionChannel::close(std::uint64_t sequence, std::string why) {
-  on_loop([sequence, why = std::move(why)](Connection& connection) { connection.refuse(sequence, why); });
+  on_loop([sequence, why = std::move(why)](Connection& connection) mutable { connection.refuse(sequence, std::move(why)); });
 }
 
 Connection::Connection(ConnectionSet& set, std::uint64_t id, std::unique_ptr<Transport> transport,
@@ -93,7 +93,7 @@ void Connection::drive() {
   turn_left_ = ConnectionSet::kBytesPerTurn;
   input_ = leftover_;
   Step step = Step::again;
-  while (step == Step::again && !over_) step = writer_.busy() ? write_some() : read_some();
+  while (step == Step::again && !over_) step = writer_.busy() ? write_some() : is_answered() ? begin_answer() : read_some();
   driving_ = false;
   set_.end_driving();
   if (over_) {
@@ -120,8 +120,9 @@ Connection::Step Connection::write_some() {
 }
 
 Connection::Step Connection::read_some() {
-  if (pending_) return reset_ ? end() : Step::wait;
+  if (!awaited_.empty() && reset_) return end();
   if (set_.quiet()) return Step::wait;
+  if (!awaited_.empty()) return turn_left_ > 0 && next_joins() ? next_frame(reader_.take(input_)) : Step::wait;
   if (turn_left_ <= 0) {
     set_.drive_later(id_);
     return Step::wait;
@@ -174,7 +175,7 @@ void Connection::memory_is_there() {
 }
 
 void Connection::hand_over() {
-  pending_ = true;
+  awaited_.emplace_back();
   turn_left_ -= ConnectionSet::kRequestCost;
   protocol::Request request;
   request.frame = reader_.frame();
@@ -184,23 +185,32 @@ void Connection::hand_over() {
   set_.sink().handle(std::move(request));
 }
 
-void Connection::answer(std::uint64_t sequence, protocol::Payload payload) {
-  if (!pending_ || sequence != sequence_) return;
-  pending_ = false;
-  writer_.start(std::move(payload));
+void Connection::answer(std::uint64_t sequence, protocol::Payload payload) { answered(sequence, std::move(payload)); }
+void Connection::answer_nothing(std::uint64_t sequence) { answered(sequence, Nothing{}); }
+void Connection::refuse(std::uint64_t sequence, std::string why) { answered(sequence, Refusal{std::move(why)}); }
+
+void Connection::answered(std::uint64_t sequence, Answer answer) {
+  const std::uint64_t first = sequence_ + 1 - awaited_.size();
+  if (sequence < first || sequence > sequence_ || awaited_[sequence - first]) return;
+  awaited_[sequence - first] = std::move(answer);
   if (!driving_) drive();
 }
 
-void Connection::answer_nothing(std::uint64_t sequence) {
-  if (!pending_ || sequence != sequence_) return;
-  pending_ = false;
-  if (!driving_) drive();
+Connection::Step Connection::begin_answer() {
+  Answer answer = std::move(*awaited_.front());
+  awaited_.erase(awaited_.begin());
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) return end(refusal->why);
+  if (auto* payload = std::get_if<protocol::Payload>(&answer)) writer_.start(std::move(*payload));
+  return Step::again;
 }
 
-void Connection::refuse(std::uint64_t sequence, const std::string& why) {
-  if (!pending_ || sequence != sequence_) return;
-  end(why);
-  if (!driving_) drive();
+bool Connection::next_joins() const {
+  constexpr std::size_t kSizeField = 4;
+  if (reader_.inside_frame() || input_.size() < kSizeField) return false;
+  const std::int64_t size = load_be<std::int32_t>(input_, 0);
+  const auto there = static_cast<std::int64_t>(input_.size() - kSizeField);
+  if (size <= 0 || size > there || size > set_.settings().request_max_bytes.value) return false;
+  return set_.sink().joins(*peer_, input_.subspan(kSizeField, static_cast<std::size_t>(size)));
 }
 
 Connection::Step Connection::end(std::string_view why) {
@@ -223,7 +233,7 @@ void Connection::keep_leftover() {
 void Connection::check_idle() {
   MonotonicNs now = set_.clock().monotonic();
   DurationNs idle = to_ns(set_.settings().max_idle_ms);
-  MonotonicNs deadline = pending_ ? now + idle : last_activity_ + idle;
+  MonotonicNs deadline = awaited_.empty() ? last_activity_ + idle : now + idle;
   if (deadline > now) {
     idle_timer_ = set_.loop().schedule(deadline, [this] { check_idle(); });
     return;

@@ -3,14 +3,18 @@
 // The next request is handed over when the answer to the one before has gone to the socket completely. What a pipelining
 // client sends meanwhile stays in the kernel, but for what one read had already brought along (at most
 // ConnectionSet::kScratch bytes), so that a connection holds at most one frame, one answer and that remainder, and a
-// client that does not read its answers is not read from.
+// client that does not read its answers is not read from. Whole frames in that remainder are handed over sooner when the
+// sink says that they join those that wait.
 // Idle, a connection holds no buffer at all.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "base/types.h"
 #include "net/event_loop.h"
@@ -57,10 +61,10 @@ class Connection final : public EventLoop::Handler {
   void drive();
   void on_events(std::uint32_t epoll_events) override;
 
-  // From the channel. An answer to a request that is not the pending one is ignored.
+  // From the channel. An answer to a request that waits for none is ignored.
   void answer(std::uint64_t sequence, protocol::Payload payload);
   void answer_nothing(std::uint64_t sequence);
-  void refuse(std::uint64_t sequence, const std::string& why);
+  void refuse(std::uint64_t sequence, std::string why);
 
   void memory_is_there();
 
@@ -68,11 +72,22 @@ class Connection final : public EventLoop::Handler {
 
  private:
   enum class Step { again, wait };
+  struct Nothing {};
+  struct Refusal {
+    std::string why;
+  };
+  using Answer = std::variant<protocol::Payload, Nothing, Refusal>;
 
   Step write_some();
   Step read_some();
   Step next_frame(FrameReader::State state);
   void hand_over();
+  // An answer is there for the request that waits longest: it leaves. None may be on its way.
+  bool is_answered() const { return !awaited_.empty() && awaited_.front().has_value(); }
+  Step begin_answer();
+  void answered(std::uint64_t sequence, Answer answer);
+  // The next request has come along with one that waits, and joins it.
+  bool next_joins() const;
   // The connection is over; drive() destroys it. Reported when there is something to say.
   Step end(std::string_view why = {});
   void keep_leftover();
@@ -94,8 +109,8 @@ class Connection final : public EventLoop::Handler {
   TimerId overdraft_timer_ = 0;
   MonotonicNs last_activity_;
   std::uint64_t sequence_ = 0;    // of the request handed over last
+  std::vector<std::optional<Answer>> awaited_;  // of the last requests up to that one: their answers, as far as they came
   std::int64_t turn_left_ = 0;    // bytes that this drive() may still move
-  bool pending_ = false;          // that request is not answered
   bool readable_ = false;
   bool writable_ = false;
   bool peer_shut_down_ = false;   // an event said so: a read will find the end of the stream

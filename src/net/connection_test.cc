@@ -86,6 +86,103 @@ TEST(Connection, HandsOverOneRequestAtATime) {
   EXPECT_EQ(s.set.size(), 1u);
 }
 
+// The frames as a client sends them in one go.
+ByteVector in_one_go(std::initializer_list<std::string_view> requests) {
+  ByteVector bytes;
+  for (std::string_view request : requests) {
+    const ByteVector frame = framed(request);
+    bytes.insert(bytes.end(), frame.begin(), frame.end());
+  }
+  return bytes;
+}
+
+TEST(Connection, HandsOverWhatJoinsAndAnswersInOrder) {
+  HeldRequests held;
+  Stepped s([&](protocol::Request request) { held.hold(std::move(request)); });
+  s.sink.joining = "produce";
+  auto client = s.connect();
+  s.send(client, in_one_go({"produce 1", "produce 2", "produce 3", "fetch", "metadata"}));
+  s.run();
+  ASSERT_EQ(held.count(), 3u);
+  auto first = held.take();
+  auto second = held.take();
+  auto third = held.take();
+  third.responder.send(payload_of("3"));
+  second.responder.send_nothing();
+  s.run();
+  EXPECT_EQ(s.received(client), "");
+  first.responder.send(payload_of("1"));
+  s.run();
+  EXPECT_EQ(s.received(client), text_of(in_one_go({"1", "3"})));
+  ASSERT_EQ(held.count(), 1u);
+  auto fetch = held.take();
+  EXPECT_EQ(as_text(fetch.frame->bytes()), "fetch");
+  fetch.responder.send(payload_of("f"));
+  s.run();
+  held.take().responder.send(payload_of("m"));
+  s.run();
+  EXPECT_EQ(s.received(client), text_of(in_one_go({"f", "m"})));
+  EXPECT_EQ(s.set.size(), 1u);
+}
+
+TEST(Connection, ARefusalWaitsForTheAnswersBeforeIt) {
+  HeldRequests held;
+  Stepped s([&](protocol::Request request) { held.hold(std::move(request)); });
+  s.sink.joining = "produce";
+  auto client = s.connect();
+  s.send(client, in_one_go({"produce 1", "produce 2", "produce 3"}));
+  s.run();
+  auto first = held.take();
+  auto second = held.take();
+  auto third = held.take();
+  third.responder.send(payload_of("3"));
+  second.responder.close("cannot be read");
+  s.run();
+  EXPECT_EQ(s.set.size(), 1u);
+  first.responder.send(payload_of("1"));
+  s.run();
+  EXPECT_EQ(s.received(client), text_of(framed("1")));
+  EXPECT_TRUE(s.closed(client));
+  EXPECT_EQ(s.set.size(), 0u);
+}
+
+TEST(Connection, WhatHasNotArrivedYetJoinsNothing) {
+  HeldRequests held;
+  Stepped s([&](protocol::Request request) { held.hold(std::move(request)); });
+  s.sink.joining = "produce";
+  auto client = s.connect();
+  const ByteVector both = in_one_go({"produce 1", "produce 2"});
+  s.send(client, BytesView(both).first(both.size() - 1));
+  s.run();
+  ASSERT_EQ(held.count(), 1u);
+  s.send(client, BytesView(both).last(1));
+  s.run();
+  EXPECT_EQ(held.count(), 1u) << "nothing is read while a request waits";
+  held.take().responder.send(payload_of("1"));
+  s.run();
+  ASSERT_EQ(held.count(), 1u);
+  held.take().responder.send(payload_of("2"));
+  s.run();
+  EXPECT_EQ(s.received(client), text_of(in_one_go({"1", "2"})));
+}
+
+TEST(Connection, GoesWithSeveralRequestsUnanswered) {
+  HeldRequests held;
+  Stepped s([&](protocol::Request request) { held.hold(std::move(request)); });
+  s.sink.joining = "produce";
+  auto client = s.connect();
+  s.send(client, in_one_go({"produce 1", "produce 2"}));
+  s.run();
+  ASSERT_EQ(held.count(), 2u);
+  auto first = held.take();
+  auto second = held.take();
+  s.set.close_all();
+  second.responder.send(payload_of("2"));
+  first.responder.send(payload_of("1"));
+  s.run();
+  EXPECT_EQ(s.received(client), "");
+}
+
 TEST(Connection, ClosesWhenIdleForTooLong) {
   Stepped s(TestSink::echo, {.request_max_bytes = {1000}, .max_idle_ms = {10'000}});
   auto client = s.connect();

@@ -117,11 +117,16 @@ class TestSink final : public RequestSink {
     }
     function_(std::move(request));
   }
+  bool joins(const protocol::Peer&, BytesView frame) override {
+    return joining && as_text(frame).starts_with(*joining);
+  }
   void disconnected(const protocol::Peer& peer) override {
     MutexLock lock(mu_);
     disconnected_.push_back(peer.connection_id);
     changed_.notify_all();
   }
+
+  std::optional<std::string> joining;  // a request that begins like this joins those that wait
 
   std::size_t handled() const {
     MutexLock lock(mu_);

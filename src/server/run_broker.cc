@@ -50,6 +50,7 @@ class BrokerSink final : public net::RequestSink {
  public:
   void plug_in(broker::Broker& broker) { broker_ = &broker; }
   void handle(protocol::Request request) override { broker_->handle(std::move(request)); }
+  bool joins(const protocol::Peer& peer, BytesView frame) override { return broker_->joins(peer, frame); }
   void disconnected(const protocol::Peer& peer) override { broker_->disconnected(peer); }
 
  private:

@@ -347,23 +347,23 @@ bool PartitionLog::Impl::refused_by_producers(std::span<const BatchToAppend> bat
   return false;
 }
 
+// A full disk took nothing, and without descriptors nothing was written: the log is as it was.
+AppendResult PartitionLog::Impl::failed_append(const Error& why, bool rolled) {
+  if (why.code == Errc::no_space) {
+    short_of_space.store(true, std::memory_order_relaxed);
+  } else if (!is_out_of_descriptors(why)) {
+    fail(why);
+  }
+  AppendResult result = storage_failure(why);
+  result.rolled = rolled;
+  return result;
+}
+
 AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin,
                                         const TransactionRules& rules) {
   AppendResult result;
   result.log_start_offset = log_start.load(std::memory_order_relaxed);
-  const auto failed_with = [&](const Error& why) {
-    // A full disk took nothing, and without descriptors nothing was written: the log is as it was.
-    if (why.code == Errc::no_space) {
-      short_of_space.store(true, std::memory_order_relaxed);
-    } else if (!is_out_of_descriptors(why)) {
-      fail(why);
-    }
-    AppendResult failure_result = storage_failure(why);
-    failure_result.rolled = result.rolled;
-    return failure_result;
-  };
-
-  if (Result<void> noted = note_epochs(batches); !noted) return failed_with(noted.error());
+  if (Result<void> noted = note_epochs(batches); !noted) return failed_append(noted.error(), false);
   const ByteCount size{static_cast<std::int64_t>(bytes.size())};
   if (size > config.segment_bytes) {
     result.fault = AppendFault::record_list_too_large;
@@ -373,32 +373,31 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
   const bool over_gap = batches.front().info.base_offset > end.load().offset;
   if (over_gap && refused_by_producers(batches, origin, rules, result)) return result;
   Result<bool> rolled = roll_when_due(batches, size);
-  if (!rolled) return failed_with(rolled.error());
+  if (!rolled) return failed_append(rolled.error(), false);
   result.rolled = *rolled;
   if (!over_gap && refused_by_producers(batches, origin, rules, result)) return result;
+  return write(std::span(&bytes, 1), batches, std::move(result));
+}
 
-  const FilePosition start{active().size().value};
+AppendResult PartitionLog::Impl::write(std::span<const BytesView> pieces, std::span<const BatchToAppend> batches,
+                                       AppendResult result) {
+  const auto failed_with = [&](const Error& why) { return failed_append(why, result.rolled); };
+  FilePosition position{active().size().value};
   std::array<BatchInfo, 1> single;
   std::vector<BatchInfo> several;
-  std::span<const BatchInfo> infos(single);
-  if (batches.size() == 1) {
-    single[0] = batches.front().info;
-    single[0].position = start;
-  } else {
-    FilePosition position = start;
-    for (const BatchToAppend& batch : batches) {
-      several.push_back(batch.info);
-      several.back().position = position;
-      position += batch.info.size;
-    }
-    infos = several;
+  if (batches.size() > 1) several.resize(batches.size());
+  const std::span<BatchInfo> infos = batches.size() > 1 ? std::span(several) : std::span(single);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    infos[i] = batches[i].info;
+    infos[i].position = position;
+    position += batches[i].info.size;
   }
   // A marker may add to the transaction index: not to one that lacks what came before.
   const auto is_marker = [](const BatchToAppend& batch) { return batch.info.magic == 2 && batch.header.is_control(); };
   if (!active().txn_index_is_trusted() && std::ranges::any_of(batches, is_marker)) {
     if (Result<void> trusted = trust_active_txn_index(); !trusted) return failed_with(trusted.error());
   }
-  if (Result<void> written = active().append(bytes, infos); !written) return failed_with(written.error());
+  if (Result<void> written = active().append(pieces, infos); !written) return failed_with(written.error());
   result.base_offset = batches.front().info.base_offset;
   result.last_offset = batches.back().info.last_offset;
   // At once, whatever happens next: a later append must not use these offsets again.
@@ -407,7 +406,7 @@ AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend
     flush_due.store(new_end, std::memory_order_release);
     result.flush_to = new_end;
   }
-  end.store({new_end, active().base_offset(), start + size});
+  end.store({new_end, active().base_offset(), position});
 
   for (const BatchToAppend& batch : batches) {
     if (batch.info.magic < 2) continue;
@@ -443,6 +442,19 @@ void PartitionLog::Impl::finish_append(AppendResult& result, Offset rolled_to, D
   }
 }
 
+BatchToAppend stamp_batch(MutableBytesView batch, Offset base_offset, LeaderEpoch leader_epoch) {
+  BatchToAppend entry;
+  entry.header = record::BatchView(batch).header();
+  record::set_last_offset(batch, {base_offset.value + entry.header.last_offset_delta});
+  record::set_leader_epoch(batch, leader_epoch.value);
+  entry.header.base_offset = base_offset;
+  entry.header.partition_leader_epoch = leader_epoch.value;
+  entry.bytes = batch;
+  entry.info = {FilePosition{0}, ByteCount{static_cast<std::int64_t>(batch.size())}, entry.header.magic, base_offset,
+                entry.header.last_offset(), entry.header.max_timestamp, leader_epoch.value};
+  return entry;
+}
+
 AppendResult PartitionLog::append_as_leader(MutableBytesView batch, LeaderEpoch leader_epoch, AppendOrigin origin,
                                             const TransactionRules& rules, DueFlush due_flush) {
   CHECK(batch.size() >= record::kHeaderSize, "a batch of {} bytes was not validated", batch.size());
@@ -459,16 +471,7 @@ AppendResult PartitionLog::append_as_leader(MutableBytesView batch, LeaderEpoch 
     if (append_time && origin == AppendOrigin::coordinator) {
       record::set_max_timestamp(batch, record::TimestampType::log_append_time, impl_->env.clock->now());
     }
-    const Offset first = impl_->end.load().offset;
-    BatchToAppend entry;
-    entry.header = record::BatchView(batch).header();
-    record::set_last_offset(batch, {first.value + entry.header.last_offset_delta});
-    record::set_leader_epoch(batch, leader_epoch.value);
-    entry.header.base_offset = first;
-    entry.header.partition_leader_epoch = leader_epoch.value;
-    entry.bytes = batch;
-    entry.info = {FilePosition{0}, ByteCount{static_cast<std::int64_t>(batch.size())}, entry.header.magic, first,
-                  entry.header.last_offset(), entry.header.max_timestamp, leader_epoch.value};
+    BatchToAppend entry = stamp_batch(batch, impl_->end.load().offset, leader_epoch);
     result = impl_->append(batch, std::span(&entry, 1), origin, rules);
     rolled_to = impl_->active().base_offset();
     needs_finish = result.rolled || result.fault == AppendFault::storage_error || result.flush_to;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -186,6 +187,11 @@ class PartitionLog {
   // append where the log wants it. `rules`: of the transaction version that the coordinator or the verified producer uses.
   AppendResult append_as_leader(MutableBytesView batch, LeaderEpoch leader_epoch, AppendOrigin origin,
                                 const TransactionRules& rules = {}, DueFlush due_flush = DueFlush::by_append);
+  // The same for several batches, one after the other, as with DueFlush::by_caller: each gets the result that it would get
+  // alone, but as many as can go to the file in one write (gathered_append.cc). When that fails none of them is in the log,
+  // and those behind are not tried: all get the failure's result. `results` becomes as long as `batches`.
+  void append_all_as_leader(std::span<const MutableBytesView> batches, LeaderEpoch leader_epoch, AppendOrigin origin,
+                            std::vector<AppendResult>& results);
   // Several batches that already have offsets and epochs: a follower's, or the metadata log's.
   AppendResult append_as_follower(BytesView batches);
   // Becoming leader: notes (epoch, log end offset) at once.

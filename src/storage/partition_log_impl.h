@@ -1,5 +1,5 @@
 // storage/partition_log_impl.h — the insides of PartitionLog, shared by its parts: append and life (partition_log.cc),
-// reading (log_reader.cc), times (time_lookup.cc), flush and truncation (log_durability.cc), retention
+// appends together (gathered_append.cc), reading (log_reader.cc), times (time_lookup.cc), flush and truncation (log_durability.cc), retention
 // (partition_log_retention.cc), removal (segment_removal.cc), repair (index_repair.cc), moving (log_move.cc).
 // Nobody else includes it.
 //
@@ -35,18 +35,32 @@ struct BatchToAppend {
   BytesView bytes;
 };
 
+// `batch` at its place in the log, which is written into its header.
+BatchToAppend stamp_batch(MutableBytesView batch, Offset base_offset, LeaderEpoch leader_epoch);
+
 struct PartitionLog::Impl {
   Impl(LogEnvironment log_environment, TopicPartition name, OpenOptions open_options, LoadedLog loaded);
 
   // --- append (partition_log.cc) ---
   AppendResult append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin, const TransactionRules& rules)
       REQUIRES(mu);
+  // What has passed all checks goes to the file and then into the state. `pieces`: the bytes of `batches`, one behind the
+  // other, however they lie in memory. All are in the log afterwards, or none. Completes `result`.
+  AppendResult write(std::span<const BytesView> pieces, std::span<const BatchToAppend> batches, AppendResult result)
+      REQUIRES(mu);
+  AppendResult failed_append(const Error& why, bool rolled);
   Result<void> note_epochs(std::span<const BatchToAppend> batches) REQUIRES(mu);
   bool refused_by_producers(std::span<const BatchToAppend> batches, AppendOrigin origin, const TransactionRules& rules,
                             AppendResult& result) REQUIRES(mu);
   Result<bool> roll_when_due(std::span<const BatchToAppend> batches, ByteCount size) REQUIRES(mu);
   Result<void> roll(Offset new_base) REQUIRES(mu);
   void finish_append(AppendResult& result, Offset rolled_to, DueFlush due_flush);
+  // (gathered_append.cc) The first of `batches` that go into one write.
+  std::vector<BatchToAppend> gather(std::span<const MutableBytesView> batches, LeaderEpoch leader_epoch, AppendOrigin origin)
+      REQUIRES(mu);
+  // Appends those, and answers how many they are; 0 when they are fewer than two.
+  std::size_t append_gathered(std::span<const MutableBytesView> batches, LeaderEpoch leader_epoch, AppendOrigin origin,
+                              std::span<AppendResult> results) EXCLUDES(mu);
   void publish_unstable() REQUIRES(mu);
   void publish_segments() REQUIRES(mu) { segments_view.store(std::make_shared<const SegmentList>(segments)); }
   Segment& active() REQUIRES(mu) { return *segments.back(); }

@@ -165,6 +165,11 @@ void ProducerState::clear() {
   end_offset_ = {0};
 }
 
+void ProducerState::look_ahead_from(const ProducerState& other, std::int64_t producer_id) {
+  const auto known = other.producers_.find(producer_id);
+  if (known != other.producers_.end()) producers_.try_emplace(producer_id, known->second);
+}
+
 void ProducerState::restore(ProducerEntry entry, TimestampMs now) {
   if (is_expired(entry, now)) return;
   // Only a snapshot that nobody should have written names a producer twice; its last entry holds.

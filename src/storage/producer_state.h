@@ -131,6 +131,10 @@ class ProducerState {
   const std::unordered_map<std::int64_t, ProducerEntry>& producers() const { return producers_; }
   void clear();  // as new
 
+  // Knows of this producer's batches what `other` knows, to see which ones could follow them. Of transactions nothing but
+  // the producer's own.
+  void look_ahead_from(const ProducerState& other, std::int64_t producer_id);
+
   // Restores an entry read from a snapshot; expired ones (no open transaction) are dropped.
   void restore(ProducerEntry entry, TimestampMs now);
 

@@ -494,11 +494,11 @@ Result<void> Segment::index_batch(const BatchInfo& batch) {
   return offer_time_entry(TimeIndex::Slot::ordinary);
 }
 
-Result<void> Segment::append(BytesView bytes, std::span<const BatchInfo> batches) {
+Result<void> Segment::append(std::span<const BytesView> pieces, std::span<const BatchInfo> batches) {
   const std::shared_ptr<io::File> log = TRY(file());
   // Before as well: nobody may close the file as one without unsynced records while they are being written.
   data_dirty_.store(true, std::memory_order_relaxed);
-  if (Result<void> written = log->write_at(FilePosition{size_.load(std::memory_order_relaxed)}, bytes); !written) {
+  if (Result<void> written = log->write_at(FilePosition{size_.load(std::memory_order_relaxed)}, pieces); !written) {
     if (written.error().code != Errc::no_space) return written;
     // A full disk may have taken the first part. Cutting it off needs no room; where that fails the disk is to blame.
     Result<void> cut = log->truncate(size());
@@ -521,7 +521,9 @@ Result<void> Segment::append(BytesView bytes, std::span<const BatchInfo> batches
     }
     bytes_since_index_entry_ += batch.size.value;
   }
-  size_.fetch_add(static_cast<std::int64_t>(bytes.size()), std::memory_order_release);
+  std::size_t added = 0;
+  for (const BytesView piece : pieces) added += piece.size();
+  size_.fetch_add(static_cast<std::int64_t>(added), std::memory_order_release);
   return {};
 }
 

@@ -137,7 +137,10 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   Result<void> prepare_for_append();
   // Writes `bytes` at the end and indexes the batches in it (positions are those in the file). Errors: no_space, with nothing
   // of them left in the file; io, after which the file holds who knows what. No room for an index entry is no error.
-  Result<void> append(BytesView bytes, std::span<const BatchInfo> batches);
+  Result<void> append(BytesView bytes, std::span<const BatchInfo> batches) { return append(std::span(&bytes, 1), batches); }
+  // The same of bytes that lie in several places: one write.
+  Result<void> append(std::span<const BytesView> pieces, std::span<const BatchInfo> batches);
+  bool is_prepared_for_append() const { return prepared_; }
   Result<RollCandidate> roll_candidate();
   Result<void> append_aborted(const AbortedEntry& entry);
   // The closing time entry; index files as long as their entries; the .log as long as its batches.

@@ -140,9 +140,21 @@ def produce_body(topic, partition, records, acks=1, transactional_id=None):
 
 def produce(connection, topic, partition, records, acks=1, version=7):
     """Error code and base offset."""
-    answer = connection.call(0, version, produce_body(topic, partition, records, acks))
-    at = 4 + 2 + len(topic.encode()) + 4 + 4
-    return struct.unpack(">hq", answer[at:at + 10])
+    return produce_ahead(connection, topic, partition, [records], acks, version)[0]
+
+
+def produce_ahead(connection, topic, partition, several, acks=1, version=7):
+    """Sends all of them in one go; error code and base offset of each."""
+    frames = [request(0, version, produce_body(topic, partition, records, acks), correlation=i) for i, records in enumerate(several)]
+    connection.send_raw(b"".join(struct.pack(">i", len(frame)) + frame for frame in frames))
+    answers = []
+    for i in range(len(several)):
+        correlation, answer = connection.receive()
+        if correlation != i:
+            raise AssertionError(f"the answer to request {correlation} came in the place of that to {i}")
+        at = 4 + 2 + len(topic.encode()) + 4 + 4
+        answers.append(struct.unpack(">hq", answer[at:at + 10]))
+    return answers
 
 
 def list_offset(connection, topic, partition, timestamp):

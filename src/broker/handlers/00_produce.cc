@@ -2,9 +2,11 @@
 // ids.
 //
 // Each partition is validated, written and answered on its own, on the loop where the request arrived; the payload stays
-// in its frame from the socket to the write. acks=0 has no answer: a failure closes the connection, so that the client
-// looks for a new leader. Where flush.messages makes a flush due the answer waits for the disk, and the loop does not. Every code was seen on Apache Kafka 4.4.0. A transactional batch is never appended: there is no
-// transaction coordinator that could vouch for it, which is what the client is told.
+// in its frame from the socket to the write, which comes at the end of the loop's turn for all that came in it
+// (produce_turn.h). acks=0 has no answer: a failure closes the connection, so that the client looks for a new leader; it is
+// written at once, because nothing that comes behind a failure may be. Where flush.messages makes a flush due the answer
+// waits for the disk, and the loop does not. Every code was seen on Apache Kafka 4.4.0. A transactional batch is never
+// appended: there is no transaction coordinator that could vouch for it, which is what the client is told.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -107,12 +109,16 @@ class PendingProduce : public std::enable_shared_from_this<PendingProduce> {
   std::size_t missing_ = 0;
 };
 
-class ProduceCall {
+class ProduceCall final : public StagedProduce {
  public:
-  ProduceCall(Broker& broker, Exchange& exchange, ProduceScratch& scratch)
-      : broker_(broker), exchange_(exchange), request_(scratch.request), response_(scratch.response), scratch_(scratch) {}
+  ProduceCall(Broker& broker, Exchange exchange, ScratchPool<ProduceScratch>::Lease scratch)
+      : broker_(broker), exchange_(std::move(exchange)), lease_(std::move(scratch)), request_(lease_->request),
+        response_(lease_->response), scratch_(*lease_) {}
 
-  void run() {
+  bool decode() { return exchange_.decode(request_); }
+
+  // Everything that comes before the log. False when there is nothing to be written.
+  bool stage() {
     bool as_sent = choose_entries();
     now_ = broker_.clock().now();
     whole_request_error_ = check_transactions();
@@ -136,16 +142,42 @@ class ProduceCall {
       }
       auto& answers = response_.responses[topics - 1].partition_responses;
       if (partitions == answers.size()) answers.emplace_back();
-      here_ = {nullptr, topics - 1, partitions};
+      topic_here_ = topics - 1;
+      index_here_ = partitions;
       produce(request_.topic_data[entry.topic], request_.topic_data[entry.topic].partition_data[entry.partition],
               answers[partitions++]);
     }
     if (topics > 0) response_.responses[topics - 1].partition_responses.resize(partitions);
     response_.responses.resize(topics);
+    return !staged_.empty();
+  }
+
+  bool is_answered() const { return request_.acks != 0; }
+  std::shared_ptr<const protocol::Peer> peer() const { return exchange_.peer_ptr(); }
+  std::size_t frame_bytes() { return exchange_.body().size(); }
+
+  void list(std::vector<StagedAppend*>& into) override {
+    for (Staged& staged : staged_) into.push_back(&staged);
+  }
+
+  void finish() override {
+    for (Staged& staged : staged_) {
+      ProduceResponse::Partition& into = response_.responses[staged.topic].partition_responses[staged.index];
+      into.error_code = take(staged, into);
+      if (into.error_code != ErrorCode::NONE) failed_ = into.error_code;
+    }
     answer();
   }
 
  private:
+  // With its place in the answer.
+  struct Staged : StagedAppend {
+    record::ValidatedBatch validated;
+    std::size_t topic = 0;
+    std::size_t index = 0;
+    bool gets_append_time = false;
+  };
+
   bool by_id() const { return exchange_.version() >= kTopicIdsFrom; }
 
   int compare_topics(std::uint32_t a, std::uint32_t b) const {
@@ -225,12 +257,12 @@ class ProduceCall {
     into.record_errors.clear();
     into.error_message.reset();
     into.current_leader = {};
-    into.error_code = append(topic, asked, into);
+    into.error_code = stage(topic, asked, into);
     if (into.error_code != ErrorCode::NONE) failed_ = into.error_code;
   }
 
   // Everything in the order in which Kafka looks at it: which error is told when several hold is part of the answer.
-  ErrorCode append(const ProduceRequest::Topic& topic, const ProduceRequest::Partition& asked,
+  ErrorCode stage(const ProduceRequest::Topic& topic, const ProduceRequest::Partition& asked,
                    ProduceResponse::Partition& into) {
     if (whole_request_error_ == ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED) return whole_request_error_;
     PartitionId id{asked.index};
@@ -274,16 +306,27 @@ class ProduceCall {
     record::ValidatedBatch validated = record::validate_produce(in_frame(records), scratch_.rules);
     if (validated.fault != record::ProduceFault::none) return refuse(partition, records, validated, into);
 
-    Partition::Appended appended =
-        partition.append(validated.batch, storage::AppendOrigin::client, storage::DueFlush::by_caller);
-    if (appended.flush_to) flushes_.push_back({located.partition, here_.topic, here_.index});
-    if (appended.code != ErrorCode::NONE) return explain(partition, appended, into);
+    Staged& staged = staged_.emplace_back();
+    staged.partition = std::move(located.partition);
+    staged.validated = std::move(validated);
+    staged.batch = staged.validated.batch;
+    staged.topic = topic_here_;
+    staged.index = index_here_;
+    staged.gets_append_time = config.message_timestamp_type == record::TimestampType::log_append_time;
+    return ErrorCode::NONE;
+  }
+
+  // What became of it in the log.
+  ErrorCode take(const Staged& staged, ProduceResponse::Partition& into) {
+    const Partition::Appended& appended = staged.appended;
+    if (appended.flush_to) flushes_.push_back({staged.partition, staged.topic, staged.index});
+    if (appended.code != ErrorCode::NONE) return explain(*staged.partition, appended, into);
     into.base_offset = appended.base_offset.value;
     into.log_start_offset = appended.log_start_offset.value;
     if (appended.duplicate) {
       into.log_append_time_ms = appended.duplicate_timestamp.value;
-    } else if (config.message_timestamp_type == record::TimestampType::log_append_time) {
-      into.log_append_time_ms = validated.header.max_timestamp.value;
+    } else if (staged.gets_append_time) {
+      into.log_append_time_ms = staged.validated.header.max_timestamp.value;
     }
     return ErrorCode::NONE;
   }
@@ -383,23 +426,33 @@ class ProduceCall {
   }
 
   Broker& broker_;
-  Exchange& exchange_;
+  Exchange exchange_;
+  ScratchPool<ProduceScratch>::Lease lease_;
   ProduceRequest& request_;
   ProduceResponse& response_;
   ProduceScratch& scratch_;
   TimestampMs now_;
   ErrorCode whole_request_error_ = ErrorCode::NONE;
   std::optional<ErrorCode> failed_;
-  PendingProduce::Flush here_;  // the entry that is worked on
+  std::size_t topic_here_ = 0;  // of the entry that is worked on, in the answer
+  std::size_t index_here_ = 0;
+  std::vector<Staged> staged_;
   std::vector<PendingProduce::Flush> flushes_;
 };
 
 }  // namespace
 
 void handle_produce(Broker& broker, Exchange exchange) {
-  auto scratch = broker.scratch().produce.take(&exchange.loop());
-  if (!exchange.decode(scratch->request)) return;
-  ProduceCall(broker, exchange, *scratch).run();
+  Executor& loop = exchange.loop();
+  auto call = std::make_unique<ProduceCall>(broker, std::move(exchange), broker.scratch().produce.take(&loop));
+  if (!call->decode()) return;
+  if (!call->stage()) return call->finish();
+  const bool is_answered = call->is_answered();
+  const std::shared_ptr<const protocol::Peer> peer = call->peer();
+  const std::size_t frame_bytes = call->frame_bytes();
+  ProduceTurns& turns = broker.scratch().produce_turns;
+  turns.add(*peer, std::move(call), frame_bytes);
+  if (!is_answered) turns.run(loop);
 }
 
 }  // namespace cordwood::broker

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "broker/handlers/produce_turn.h"
 #include "broker/scratch_pool.h"
 #include "protocol/messages/fetch.h"
 #include "protocol/messages/produce.h"
@@ -26,6 +27,7 @@ struct ProduceScratch {
 struct HandlerScratch {
   ScratchPool<ProduceScratch> produce;
   ScratchPool<protocol::FetchRequest> fetch;
+  ProduceTurns produce_turns;  // goes before the pool, to which what is staged gives back
 };
 
 }  // namespace cordwood::broker
