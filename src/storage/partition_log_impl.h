@@ -42,6 +42,7 @@ struct PartitionLog::Impl {
   AppendResult append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin, const TransactionRules& rules)
       REQUIRES(mu);
   Result<void> note_epochs(std::span<const BatchToAppend> batches) REQUIRES(mu);
+  std::int64_t aborted_entries_of(std::span<const BatchToAppend> batches) const REQUIRES(mu);
   bool refused_by_producers(std::span<const BatchToAppend> batches, AppendOrigin origin, const TransactionRules& rules,
                             AppendResult& result) REQUIRES(mu);
   Result<bool> roll_when_due(std::span<const BatchToAppend> batches, ByteCount size) REQUIRES(mu);
