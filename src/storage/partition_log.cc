@@ -359,6 +359,25 @@ AppendResult PartitionLog::Impl::failed_append(const Error& why, bool rolled) {
   return result;
 }
 
+// How many entries these batches may add to the transaction index: one for each marker that aborts what is open.
+std::int64_t PartitionLog::Impl::aborted_entries_of(std::span<const BatchToAppend> batches) const {
+  const auto opens = [](const BatchToAppend& batch, std::int64_t producer_id) {
+    return batch.info.magic == 2 && batch.header.is_transactional() && !batch.header.is_control() &&
+           batch.header.producer_id == producer_id;
+  };
+  std::int64_t entries = 0;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    if (batches[i].info.magic != 2 || !batches[i].header.is_control()) continue;
+    const Result<std::optional<record::MarkerBatch>> marker = record::read_marker(record::BatchView(batches[i].bytes));
+    if (!marker || !*marker || (*marker)->type != record::ControlType::abort) continue;
+    const std::int64_t producer_id = batches[i].header.producer_id;
+    const auto known = producers.producers().find(producer_id);
+    const bool is_open = known != producers.producers().end() && known->second.current_txn_first_offset;
+    if (is_open || std::ranges::any_of(batches.first(i), [&](const auto& batch) { return opens(batch, producer_id); })) ++entries;
+  }
+  return entries;
+}
+
 AppendResult PartitionLog::Impl::append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin,
                                         const TransactionRules& rules) {
   AppendResult result;
@@ -397,6 +416,13 @@ AppendResult PartitionLog::Impl::write(std::span<const BytesView> pieces, std::s
   if (!active().txn_index_is_trusted() && std::ranges::any_of(batches, is_marker)) {
     if (Result<void> trusted = trust_active_txn_index(); !trusted) return failed_with(trusted.error());
   }
+  // Without its entry a transaction that was aborted would be served: room for the entry is found before the marker is written.
+  std::shared_ptr<TxnIndex> kept_open;
+  if (const std::int64_t entries = aborted_entries_of(batches); entries > 0) {
+    Result<std::shared_ptr<TxnIndex>> reserved = active().reserve_aborted(entries);
+    if (!reserved) return failed_with(reserved.error());
+    kept_open = std::move(*reserved);
+  }
   if (Result<void> written = active().append(pieces, infos); !written) return failed_with(written.error());
   result.base_offset = batches.front().info.base_offset;
   result.last_offset = batches.back().info.last_offset;
@@ -415,7 +441,7 @@ AppendResult PartitionLog::Impl::write(std::span<const BytesView> pieces, std::s
     Result<void> noted = active().append_aborted({(*completed)->producer_id, (*completed)->first_offset,
                                                   (*completed)->last_offset,
                                                   producers.last_stable_offset_after(**completed)});
-    // Without the entry aborted records would be served: no room for it is as bad as a broken disk.
+    // The marker is in the log already. No room now, on a file system that cannot reserve any, is as bad as a broken disk.
     if (!noted) return failed_with({Errc::io, noted.error().what, noted.error().sys_errno});
   }
   producers.set_map_end_offset(new_end);

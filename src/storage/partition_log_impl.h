@@ -50,6 +50,7 @@ struct PartitionLog::Impl {
       REQUIRES(mu);
   AppendResult failed_append(const Error& why, bool rolled);
   Result<void> note_epochs(std::span<const BatchToAppend> batches) REQUIRES(mu);
+  std::int64_t aborted_entries_of(std::span<const BatchToAppend> batches) const REQUIRES(mu);
   bool refused_by_producers(std::span<const BatchToAppend> batches, AppendOrigin origin, const TransactionRules& rules,
                             AppendResult& result) REQUIRES(mu);
   Result<bool> roll_when_due(std::span<const BatchToAppend> batches, ByteCount size) REQUIRES(mu);

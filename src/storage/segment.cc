@@ -211,7 +211,8 @@ bool Segment::close_files() {
     return false;
   }
   MutexLock lock(mu_);
-  if (has_unsynced()) return false;
+  // Whoever holds the transaction index is about to append to it: there must not be a second one of it meanwhile.
+  if (has_unsynced() || txn_index_.use_count() > 1) return false;
   // First, so that who opens something from now on is known again.
   registered_.store(false, std::memory_order_release);
   file_.reset();
@@ -525,6 +526,12 @@ Result<void> Segment::append(std::span<const BytesView> pieces, std::span<const 
   for (const BytesView piece : pieces) added += piece.size();
   size_.fetch_add(static_cast<std::int64_t>(added), std::memory_order_release);
   return {};
+}
+
+Result<std::shared_ptr<TxnIndex>> Segment::reserve_aborted(std::int64_t entries) {
+  std::shared_ptr<TxnIndex> index = TRY(txn_index());
+  TRY(index->reserve(entries));
+  return index;
 }
 
 Result<void> Segment::append_aborted(const AbortedEntry& entry) {

@@ -143,6 +143,9 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   bool is_prepared_for_append() const { return prepared_; }
   Result<RollCandidate> roll_candidate();
   Result<void> append_aborted(const AbortedEntry& entry);
+  // Has the disk keep room for so many of them, before the markers are written. As long as the answer is held the file stays
+  // open, so that append_aborted() needs neither room nor a descriptor. Errors: io, no_space.
+  Result<std::shared_ptr<TxnIndex>> reserve_aborted(std::int64_t entries);
   // The closing time entry; index files as long as their entries; the .log as long as its batches.
   Result<void> become_inactive();
   // Removes batches from the first one that reaches `target`; returns how many bytes went.

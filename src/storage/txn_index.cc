@@ -5,6 +5,9 @@
 namespace cordwood::storage {
 namespace {
 
+// As much as the disk hands out at a time.
+constexpr std::int64_t kReserveStep = 4 * KiB;
+
 FilePosition position_of(std::int64_t entry) { return {entry * TxnIndex::kEntrySize}; }
 
 void write_entry(ByteWriter& writer, const AbortedEntry& entry) {
@@ -31,14 +34,13 @@ Result<std::unique_ptr<TxnIndex>> TxnIndex::open(io::FileSystem& fs, const io::P
 
 Result<std::vector<AbortedEntry>> TxnIndex::entries() const {
   std::vector<AbortedEntry> entries;
-  const std::shared_ptr<io::File> file = this->file();
   ByteVector bytes(static_cast<std::size_t>(position_of(count_.load(std::memory_order_acquire)).value));
-  bytes.resize(TRY(file->read_at(FilePosition{0}, bytes)));
+  bytes.resize(TRY(file_->read_at(FilePosition{0}, bytes)));
   ByteReader reader(bytes);
   while (reader.remaining() >= static_cast<std::size_t>(kEntrySize)) {
     const std::int16_t version = reader.i16();
     if (version != 0) {
-      return Error{Errc::unsupported, fmt::format("version {} in entry {} of {}", version, entries.size(), file->path())};
+      return Error{Errc::unsupported, fmt::format("version {} in entry {} of {}", version, entries.size(), file_->path())};
     }
     AbortedEntry entry;
     entry.producer_id = reader.i64();
@@ -50,21 +52,29 @@ Result<std::vector<AbortedEntry>> TxnIndex::entries() const {
   return entries;
 }
 
+Result<void> TxnIndex::reserve(std::int64_t entries) {
+  const std::int64_t end = position_of(count_.load(std::memory_order_relaxed) + entries).value;
+  if (end <= reserved_.value) return {};
+  const ByteCount wanted{(end + kReserveStep - 1) / kReserveStep * kReserveStep};
+  TRY(file_->reserve(wanted));
+  reserved_ = wanted;
+  return {};
+}
+
 Result<void> TxnIndex::append(const AbortedEntry& entry) {
-  const std::shared_ptr<io::File> file = this->file();
   const std::int64_t count = count_.load(std::memory_order_relaxed);
   if (count > 0) {
     std::byte raw[8];
-    TRY(file->read_at(position_of(count - 1) + ByteCount{18}, raw));
+    TRY(file_->read_at(position_of(count - 1) + ByteCount{18}, raw));
     const Offset last{load_be<std::int64_t>(raw, 0)};
     if (entry.last_offset <= last) {
       return Error{Errc::out_of_range, fmt::format("marker {} does not follow marker {} in {}", entry.last_offset, last,
-                                                   file->path())};
+                                                   file_->path())};
     }
   }
   ByteWriter writer;
   write_entry(writer, entry);
-  TRY(file->write_at(position_of(count), writer.view()));
+  TRY(file_->write_at(position_of(count), writer.view()));
   count_.store(count + 1, std::memory_order_release);
   return {};
 }
@@ -76,23 +86,16 @@ Result<void> TxnIndex::truncate_to(Offset target) {
     ++kept;
   }
   count_.store(kept, std::memory_order_release);
-  return file()->truncate(position_of(kept) - FilePosition{0});
+  reserved_ = {};
+  return file_->truncate(position_of(kept) - FilePosition{0});
 }
 
 Result<void> TxnIndex::reset() {
   count_.store(0, std::memory_order_release);
-  return file()->truncate(ByteCount{0});
+  reserved_ = {};
+  return file_->truncate(ByteCount{0});
 }
 
-Result<void> TxnIndex::replace_by(io::FileSystem& fs, const io::Path& path, std::span<const AbortedEntry> entries) {
-  TRY(io::write_file_atomically(fs, path, encode_txn_index(entries)));
-  std::shared_ptr<io::File> fresh = TRY(fs.open(path, io::OpenMode::read_write));
-  MutexLock lock(mu_);
-  file_ = std::move(fresh);
-  count_.store(static_cast<std::int64_t>(entries.size()), std::memory_order_release);
-  return {};
-}
-
-Result<void> TxnIndex::sync() { return file()->sync(); }
+Result<void> TxnIndex::sync() { return file_->sync(); }
 
 }  // namespace cordwood::storage

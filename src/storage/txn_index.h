@@ -17,7 +17,6 @@
 #include <span>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/result.h"
 #include "base/types.h"
 #include "io/file_system.h"
@@ -42,24 +41,21 @@ class TxnIndex {
   // Opens or creates.
   static Result<std::unique_ptr<TxnIndex>> open(io::FileSystem& fs, const io::Path& path);
 
+  // Has the disk keep room for so many further entries, so that the next appends cannot meet a full one. Errors: io, no_space.
+  Result<void> reserve(std::int64_t entries);
   // Errors: io; out_of_range when the marker does not lie behind that of the last entry.
   Result<void> append(const AbortedEntry& entry);
   // Errors: io; unsupported for another version than 0.
   Result<std::vector<AbortedEntry>> entries() const;
   Result<void> truncate_to(Offset target);  // drops from the first entry whose last offset is at or above `target`
   Result<void> reset();
-  // Writes another file with these entries in the place of this one, which lies at `path`: a crash leaves one or the other.
-  Result<void> replace_by(io::FileSystem& fs, const io::Path& path, std::span<const AbortedEntry> entries);
   Result<void> sync();
 
  private:
   explicit TxnIndex(std::shared_ptr<io::File> file, std::int64_t count) : file_(std::move(file)), count_(count) {}
-  std::shared_ptr<io::File> file() const {
-    MutexLock lock(mu_);
-    return file_;
-  }
-  mutable Mutex mu_;  // nothing is locked under it, and no I/O happens
-  std::shared_ptr<io::File> file_ GUARDED_BY(mu_);
+
+  const std::shared_ptr<io::File> file_;
+  ByteCount reserved_;  // the writer's: the disk has room for so much of the file
   std::atomic<std::int64_t> count_;
 };
 

@@ -1,5 +1,6 @@
 #include "storage/txn_index.h"
 
+#include "io/faulty_file_system.h"
 #include "storage/log_testing.h"
 
 namespace cordwood::storage {
@@ -40,6 +41,29 @@ TEST(TxnIndex, KeepsEntriesInTheOrderOfMarkers) {
   reopened->append(entry(1, 1, 2, 3)).value();
   EXPECT_EQ(reopened->entries()->size(), 1u);
   reopened->sync().value();
+}
+
+TEST(TxnIndex, AsksForRoomABlockAtATime) {
+  io::MemFileSystem memory;
+  io::FaultyFileSystem fs(memory);
+  auto index = TxnIndex::open(fs, kPath).value();
+  const auto reserved = [&] {
+    std::vector<std::string> calls = fs.trace();
+    std::erase_if(calls, [](const std::string& call) { return !call.starts_with("reserve"); });
+    return calls;
+  };
+  for (std::int64_t i = 0; i < 130; ++i) {
+    index->reserve(1).value();
+    index->append(entry(1, i, i, i)).value();
+  }
+  EXPECT_EQ(reserved(), (std::vector<std::string>{fmt::format("reserve {} 4096", kPath), fmt::format("reserve {} 8192", kPath)}));
+  // What was cut off was given back.
+  index->truncate_to({1}).value();
+  index->reserve(1).value();
+  EXPECT_EQ(reserved().size(), 3u);
+  fs.arm({.counted = io::FileCall::reserve, .fail_at = 1, .sys_errno = 28});
+  EXPECT_EQ(index->reserve(200).error().code, Errc::no_space);
+  EXPECT_EQ(index->entries()->size(), 1u);
 }
 
 TEST(TxnIndex, PassesOverAPartialEntryAndRefusesVersions) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "io/faulty_file_system.h"
 #include "storage/directory_files.h"
@@ -252,6 +253,67 @@ TEST(LogErrorMatrix, FullDiskIsOnlyAPause) {
       ASSERT_LT(n, 1000);
     }
     EXPECT_GT(n, 30);
+  }
+}
+
+// Either a reader of committed records gets nothing of the transaction, or is told that it was aborted.
+void expect_nothing_aborted_served(const PartitionLog& log) {
+  const Result<ReadResult> read = log.read({Offset{0}, ByteCount{10'000}, true, ReadLimit::last_stable});
+  if (!read || read->range.size == ByteCount{0}) return;
+  ASSERT_EQ(read->aborted, (std::vector<AbortedTransaction>{{1, {0}}}));
+}
+
+// The marker of a transaction needs room for its entry in the transaction index too: it is refused as a whole, and the log
+// goes on. Only a disk that had promised the room and then has none (or cannot promise any) takes the log away.
+TEST(LogErrorMatrix, AMarkerIsWrittenWithItsEntryOrNotAtAll) {
+  for (const int failure : {ENOSPC, EMFILE}) {
+    const io::FileCall counted = failure == EMFILE ? io::FileCall::open
+                                                   : io::FileCall::open | io::FileCall::write | io::FileCall::reserve;
+    int refused = 0, given_up = 0;
+    for (std::int64_t n = 1;; ++n) {
+      SCOPED_TRACE(testing::Message() << std::strerror(failure) << " at call " << n);
+      World world;
+      io::FaultyFileSystem faulty(*world.memory);
+      world.fs = &faulty;
+      auto log = open_log(world, small_segments());
+      append(*log, {.producer_id = 1, .transactional = true});  // 0
+      append(*log, {.producer_id = 2});                         // 1
+      faulty.clear_trace();
+      faulty.arm({.counted = counted, .fail_at = n, .sys_errno = failure});
+      const AppendResult marked = append_marker(*log, 1, true);  // 2
+      const bool failed = faulty.has_failed();
+      faulty.disarm();
+      expect_nothing_aborted_served(*log);
+      ASSERT_FALSE(testing::Test::HasFatalFailure());
+      const bool entry_failed = failed && !faulty.trace().empty() && faulty.trace().back().find(".txnindex") != std::string::npos &&
+                                faulty.trace().back().starts_with("write");
+      if (entry_failed) {
+        ++given_up;
+        ASSERT_EQ(marked.fault, AppendFault::storage_error);
+        ASSERT_EQ(marked.error->code, Errc::io);
+        ASSERT_FALSE(log->read({Offset{0}, ByteCount{10'000}, true, ReadLimit::last_stable}).has_value());
+      } else if (marked.fault != AppendFault::none) {
+        ++refused;
+        ASSERT_EQ(marked.fault, AppendFault::storage_error);
+        ASSERT_EQ(log->log_end_offset(), Offset{2});
+        ASSERT_EQ(log->last_stable_offset(), Offset{0});
+        ASSERT_EQ(append_marker(*log, 1, true).base_offset, Offset{2});
+        ASSERT_EQ(log->last_stable_offset(), Offset{3});
+        expect_nothing_aborted_served(*log);
+      }
+      log.reset();
+      for (const StopKind stop : {StopKind::clean, StopKind::unclean}) {
+        auto again = open_log(world, small_segments(stop));
+        again->set_high_watermark(again->log_end_offset());
+        ASSERT_EQ(again->last_stable_offset(), Offset{3});
+        expect_nothing_aborted_served(*again);
+      }
+      if (testing::Test::HasFatalFailure()) return;
+      if (!failed) break;
+      ASSERT_LT(n, 100);
+    }
+    EXPECT_GE(refused, failure == EMFILE ? 1 : 3) << "the file, its room, the marker";
+    EXPECT_EQ(given_up, failure == EMFILE ? 0 : 1);
   }
 }
 

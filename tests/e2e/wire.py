@@ -186,3 +186,40 @@ def batches(data):
             break
         yield base, data[at:at + 12 + length]
         at += 12 + length
+
+
+def find_coordinator(connection, group):
+    """Error code (v1)."""
+    return struct.unpack(">h", connection.call(10, 1, string(group) + b"\0")[4:6])[0]
+
+
+def group_codes(connection, group, topic):
+    """What each API answers for a group: request name -> error code. Nothing changes, but for the offset of partition 0."""
+    partitions = struct.pack(">i", 1) + string(topic) + struct.pack(">ii", 1, 0)
+    join = string(group) + struct.pack(">i", 10000) + string("nobody") + string("consumer") + struct.pack(">i", 1)
+    join += string("range") + struct.pack(">i", 0)
+    return {
+        "FindCoordinator": find_coordinator(connection, group),
+        "JoinGroup": struct.unpack(">h", connection.call(11, 0, join)[:2])[0],
+        "SyncGroup": struct.unpack(">h", connection.call(14, 0, string(group) + struct.pack(">i", 1) + string("nobody")
+                                                         + struct.pack(">i", 0))[:2])[0],
+        "Heartbeat": struct.unpack(">h", connection.call(12, 0, string(group) + struct.pack(">i", 1) + string("nobody"))[:2])[0],
+        "LeaveGroup": struct.unpack(">h", connection.call(13, 0, string(group) + string("nobody"))[:2])[0],
+        "OffsetCommit": struct.unpack(">h", connection.call(8, 2, string(group) + struct.pack(">i", -1) + string("")
+                                                            + struct.pack(">q", -1) + partitions + struct.pack(">q", 7)
+                                                            + string("m"))[-2:])[0],
+        "OffsetFetch": struct.unpack(">h", connection.call(9, 1, string(group) + partitions)[-2:])[0],
+        "OffsetFetch v2": struct.unpack(">h", connection.call(9, 2, string(group) + partitions)[-2:])[0],
+        "DescribeGroups": struct.unpack(">h", connection.call(15, 0, struct.pack(">i", 1) + string(group))[4:6])[0],
+        "DeleteGroups": struct.unpack(">h", connection.call(42, 0, struct.pack(">i", 1) + string("no-" + group))[-2:])[0],
+        "ListGroups": struct.unpack(">h", connection.call(16, 0, b"")[:2])[0],
+    }
+
+
+def offsets_partition(group, partitions):
+    """The partition of __consumer_offsets that holds the group."""
+    number = 0
+    for character in group.encode("utf-16-be")[1::2]:  # ASCII
+        number = (number * 31 + character) & 0xFFFFFFFF
+    number -= (number & 0x80000000) << 1
+    return abs(number) % partitions
