@@ -49,7 +49,8 @@ struct RecordShape {
 
 namespace walk_detail {
 
-// Decodes zig-zag varints out of [at, end). Nearly all take one byte or two, so those come first.
+// Decodes zig-zag varints out of [at, end). Nearly all take one byte or two, so those come first; the others are read by a
+// function that gets values and not the cursor, whose place could not stay in a register otherwise.
 class Cursor {
  public:
   Cursor(const std::byte* at, const std::byte* end) : at_(at), end_(end) {}
@@ -58,17 +59,15 @@ class Cursor {
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
 
   StructureFault varint(std::int32_t& out) {
-    std::uint64_t raw = 0;
-    StructureFault fault = short_form(raw) ? StructureFault::none : long_form(raw, 35);
+    const Raw raw = read(35);
     // Surplus high bits of the fifth byte are dropped, as Kafka does.
-    out = zigzag_decode(static_cast<std::uint32_t>(raw));
-    return fault;
+    out = zigzag_decode(static_cast<std::uint32_t>(raw.value));
+    return raw.fault;
   }
   StructureFault varlong(std::int64_t& out) {
-    std::uint64_t raw = 0;
-    StructureFault fault = short_form(raw) ? StructureFault::none : long_form(raw, 70);
-    out = zigzag_decode(raw);
-    return fault;
+    const Raw raw = read(70);
+    out = zigzag_decode(raw.value);
+    return raw.fault;
   }
   // A length and as many bytes; a negative length is null and has none.
   StructureFault sized(std::int32_t& size, const std::byte*& start) {
@@ -86,28 +85,43 @@ class Cursor {
   }
 
  private:
-  bool short_form(std::uint64_t& raw) {
-    if (left() < 2) return false;
-    auto first = static_cast<std::uint32_t>(at_[0]);
-    if (first < 0x80) {
-      raw = first;
-      at_ += 1;
-      return true;
+  struct Raw {
+    std::uint64_t value = 0;
+    StructureFault fault = StructureFault::none;
+  };
+  struct LongForm {
+    const std::byte* at = nullptr;  // behind it
+    Raw raw;
+  };
+
+  Raw read(int bits) {
+    if (at_ != end_) {
+      const auto first = static_cast<std::uint32_t>(at_[0]);
+      if (first < 0x80) {
+        at_ += 1;
+        return {first};
+      }
+      if (left() >= 2) {
+        const auto second = static_cast<std::uint32_t>(at_[1]);
+        if (second < 0x80) {
+          at_ += 2;
+          return {(first & 0x7f) | (second << 7)};
+        }
+      }
     }
-    auto second = static_cast<std::uint32_t>(at_[1]);
-    if (second >= 0x80) return false;
-    raw = (first & 0x7f) | (second << 7);
-    at_ += 2;
-    return true;
+    const LongForm form = long_form(at_, end_, bits);
+    at_ = form.at;
+    return form.raw;
   }
-  [[gnu::noinline]] StructureFault long_form(std::uint64_t& raw, int bits) {
+  [[gnu::noinline]] static LongForm long_form(const std::byte* at, const std::byte* end, int bits) {
+    Raw raw;
     for (int shift = 0; shift < bits; shift += 7) {
-      if (at_ == end_) return StructureFault::bad_field;
-      auto group = static_cast<std::uint8_t>(*at_++);
-      raw |= static_cast<std::uint64_t>(group & 0x7f) << shift;
-      if (group < 0x80) return StructureFault::none;
+      if (at == end) return {at, {raw.value, StructureFault::bad_field}};
+      const auto group = static_cast<std::uint8_t>(*at++);
+      raw.value |= static_cast<std::uint64_t>(group & 0x7f) << shift;
+      if (group < 0x80) return {at, raw};
     }
-    return StructureFault::bad_varint;
+    return {at, {raw.value, StructureFault::bad_varint}};
   }
 
   const std::byte* at_;
