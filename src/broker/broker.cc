@@ -171,7 +171,7 @@ Result<void> Broker::load_logs(StartOptions options) {
   // On the controller's thread, which is told of what loads late as well: one comes after the other.
   std::promise<void> applied;
   controller_->submit([&](const metadata::Image&) {
-    partitions_->apply_image(metadata::Image{}, image());
+    partitions_->begin_with(image());
     applied.set_value();
     return metadata::Controller::Decision();
   });
