@@ -83,8 +83,9 @@ Result<void> LogManager::Impl::settle_moves(std::vector<PendingPtr>& found) {
     if (loading.contains(move.partition)) {
       env.logger->info("{}: the move of {} begins anew", move.future, move.partition.to_string());
       left.push_back(std::move(move));
-    } else if (!all_online) {
-      // The log itself may lie in the directory that is missing, and be longer than this copy.
+    } else if (!all_online || !TRY(env.fs->exists(io::join(move.future, kPartitionMetadata)))) {
+      // The log itself may lie in the directory that is missing, and be longer than this copy; or in one that log.dirs does not
+      // name any more, when the copy is not complete.
       env.logger->warn("{} is a copy on its way between directories, of a log that is not here; it is kept and not served",
                        move.future);
     } else {
