@@ -166,12 +166,15 @@ Result<void> Broker::load_logs(StartOptions options) {
   callbacks.grace = options.loading_grace;
   callbacks.progress = std::move(options.progress);
   callbacks.stop_requested = std::move(options.stop_requested);
-  callbacks.loaded_late = [this](const TopicPartition& partition) { log_loaded(partition); };
+  callbacks.loaded_late = [this](const TopicPartition& partition) {
+    log_mover_->log_loaded(partition);
+    log_loaded(partition);
+  };
   TRY(logs_->load(std::move(callbacks)));
   // On the controller's thread, which is told of what loads late as well: one comes after the other.
   std::promise<void> applied;
   controller_->submit([&](const metadata::Image&) {
-    partitions_->apply_image(metadata::Image{}, image());
+    partitions_->begin_with(image());
     applied.set_value();
     return metadata::Controller::Decision();
   });

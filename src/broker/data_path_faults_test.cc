@@ -137,6 +137,50 @@ TEST_F(DataPathFaultsTest, NearlyFullDiskTakesNoRecords) {
   EXPECT_EQ(produce(lost_), ErrorCode::KAFKA_STORAGE_ERROR);
 }
 
+// A directory that another thing has taken the name of, or that log.dirs names no more, and that comes back.
+TEST_F(DataPathFaultsTest, NothingTakesThePlaceOfWhatLiesInAMissingDirectory) {
+  for (const auto& log : broker_->logs().all()) log->flush().value();
+  const auto lies_there = [&](std::int32_t i) {
+    return broker_->partitions().find("t", PartitionId{i})->log()->directory().starts_with("/data");
+  };
+  for (const bool is_named : {true, false}) {
+    SCOPED_TRACE(is_named ? "named, and no directory" : "not named");
+    const std::unique_ptr<io::MemFileSystem> disk = broker_.files().crash_clone(1);
+    SeededRandom random{5};
+    MemoryLogger logger;
+    const auto start = [&](const Config& config) {
+      return Broker::start({disk.get(), &broker_.clock(), &random, &logger}, config, {}).value();
+    };
+    disk->rename("/data", "/away").value();
+    Config config = two_directories();
+    if (is_named) {
+      disk->open("/data", io::OpenMode::create).value();
+    } else {
+      config.log_dirs = {"/meta"};
+    }
+    {
+      std::unique_ptr<Broker> broker = start(config);
+      for (std::int32_t i = 0; i < 4; ++i) {
+        const TopicPartition name{"t", PartitionId{i}};
+        EXPECT_EQ(broker->partitions().find(name) == nullptr, lies_there(i));
+        EXPECT_EQ(broker->image()->partition(name)->leader.has_value(), !lies_there(i));
+        EXPECT_EQ(disk->exists("/meta/" + name.to_string()).value(), !lies_there(i));
+      }
+      broker->shut_down().value();
+    }
+    if (is_named) disk->remove_file("/data").value();
+    disk->rename("/away", "/data").value();
+    std::unique_ptr<Broker> broker = start(two_directories());
+    for (std::int32_t i = 0; i < 4; ++i) {
+      const TopicPartition name{"t", PartitionId{i}};
+      ASSERT_NE(broker->partitions().find(name), nullptr);
+      EXPECT_EQ(broker->partitions().find(name)->log()->log_end_offset(), Offset{1});
+      EXPECT_EQ(broker->image()->partition(name)->leader, NodeId{1});
+    }
+    broker->shut_down().value();
+  }
+}
+
 // --- flush.messages ---
 
 class FlushedProduceTest : public DataPathFaultsTest {

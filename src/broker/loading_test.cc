@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -10,6 +11,7 @@
 #include "protocol/messages/delete_topics.h"
 #include "protocol/messages/describe_topic_partitions.h"
 #include "protocol/messages/fetch.h"
+#include "protocol/messages/find_coordinator.h"
 #include "protocol/messages/heartbeat.h"
 #include "protocol/messages/incremental_alter_configs.h"
 #include "protocol/messages/join_group.h"
@@ -205,27 +207,44 @@ TEST_F(LoadingTest, GroupsWaitForTheirPartition) {
     topic.partition_indexes = {0};
     return broker_.call<OffsetFetchResponse>(request, 8);
   };
-  EXPECT_EQ(committed()->groups.at(0).error_code, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
-  EXPECT_EQ(commit(200), ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
-  JoinGroupRequest join;
-  join.group_id = "g";
-  join.session_timeout_ms = 10'000;
-  join.protocol_type = "consumer";
-  join.protocols.emplace_back().name = "range";
-  EXPECT_EQ(broker_.call<JoinGroupResponse>(join, 9)->error_code, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
-  // A member that was there before must not leave for this.
-  HeartbeatRequest heartbeat;
-  heartbeat.group_id = "g";
-  heartbeat.member_id = "m";
-  EXPECT_EQ(broker_.call<HeartbeatResponse>(heartbeat, 4)->error_code, ErrorCode::NONE);
-  EXPECT_EQ(broker_.call<ListGroupsResponse>(ListGroupsRequest(), 4)->error_code,
-            ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+  const auto expect_loading = [&] {
+    EXPECT_EQ(committed()->groups.at(0).error_code, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+    EXPECT_EQ(commit(200), ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+    JoinGroupRequest join;
+    join.group_id = "g";
+    join.session_timeout_ms = 10'000;
+    join.protocol_type = "consumer";
+    join.protocols.emplace_back().name = "range";
+    EXPECT_EQ(broker_.call<JoinGroupResponse>(join, 9)->error_code, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+    // A member that was there before must not leave for this.
+    HeartbeatRequest heartbeat;
+    heartbeat.group_id = "g";
+    heartbeat.member_id = "m";
+    EXPECT_EQ(broker_.call<HeartbeatResponse>(heartbeat, 4)->error_code, ErrorCode::NONE);
+    EXPECT_EQ(broker_.call<ListGroupsResponse>(ListGroupsRequest(), 4)->error_code,
+              ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+    FindCoordinatorRequest find;
+    find.coordinator_keys = {"g"};
+    EXPECT_EQ(broker_.call<FindCoordinatorResponse>(find, 4)->coordinators.at(0).error_code, ErrorCode::NONE);
+  };
+  expect_loading();
 
+  // Its groups are replayed right after the log is there, and until that is done nothing is known of them either.
+  std::promise<void> replay;
+  broker_.faults().before_each_call([this, goes_on = replay.get_future().share()](io::FileCall call, const std::string& subject) {
+    const bool replays = call == io::FileCall::read && subject.find("__consumer_offsets-0/") != std::string::npos &&
+                         broker_->partitions().loading() == 0;
+    if (replays) goes_on.wait();
+  });
   let_go_and_wait();
-  // Its groups are replayed right after the log is there.
-  for (int i = 0; i < 10'000 && committed()->groups.at(0).error_code != ErrorCode::NONE; ++i) {
+  expect_loading();
+  replay.set_value();
+  ErrorCode answered = ErrorCode::COORDINATOR_LOAD_IN_PROGRESS;
+  for (int i = 0; i < 10'000 && answered == ErrorCode::COORDINATOR_LOAD_IN_PROGRESS; ++i) {
+    answered = committed()->groups.at(0).error_code;
     pause(1);
   }
+  EXPECT_EQ(answered, ErrorCode::NONE);
   EXPECT_EQ(committed()->groups.at(0).topics.at(0).partitions.at(0).committed_offset, 99);
   EXPECT_EQ(commit(200), ErrorCode::NONE);
   EXPECT_EQ(committed()->groups.at(0).topics.at(0).partitions.at(0).committed_offset, 200);

@@ -1,8 +1,12 @@
 #include "broker/partition_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 #include <set>
+
+#include "broker/metadata/broker_lifecycle.h"
 
 namespace cordwood::broker {
 namespace {
@@ -24,7 +28,16 @@ std::optional<Uuid> assigned_directory(const metadata::PartitionState& state, No
 PartitionTable::PartitionTable(NodeId this_node, storage::LogManager& logs, ConfigOf config_of, Logger& logger)
     : this_node_(this_node), logs_(logs), config_of_(std::move(config_of)), logger_(logger) {}
 
+void PartitionTable::begin_with(const std::shared_ptr<const metadata::Image>& image) {
+  follow(metadata::Image{}, image, IsNew::no);
+}
+
 void PartitionTable::apply_image(const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after) {
+  follow(before, after, IsNew::yes);
+}
+
+void PartitionTable::follow(const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after,
+                            IsNew what_is_added) {
   // Topics are shared between images as long as they are the same: comparing pointers finds what changed.
   for (const auto& [id, old] : before.topics_by_id) {
     std::shared_ptr<const metadata::TopicState> present = after->topic(id);
@@ -46,12 +59,14 @@ void PartitionTable::apply_image(const metadata::Image& before, const std::share
     for (const auto& [partition_id, state] : topic->partitions) {
       if (!holds_replica(state, this_node_)) continue;
       std::shared_ptr<Partition> partition = find(id, partition_id);
+      const auto known = before.topic(id);
+      const auto old = known ? known->partitions.find(partition_id) : topic->partitions.end();
+      const bool is_known = known && old != known->partitions.end();
       if (!partition) {
-        add(*topic, partition_id, state, *after);
+        add(*topic, partition_id, state, *after, is_known ? IsNew::no : what_is_added);
         continue;
       }
-      const metadata::PartitionState* old = before.partition({topic->name, partition_id});
-      if (old != nullptr && *old == state) continue;
+      if (is_known && old->second == state) continue;
       if (Result<void> applied = partition->apply(state); !applied) {
         logger_.error("{}: {}", partition->name().to_string(), applied.error().message());
       }
@@ -60,10 +75,32 @@ void PartitionTable::apply_image(const metadata::Image& before, const std::share
   apply_configs(before, *after);
 }
 
+std::optional<std::string> PartitionTable::why_no_log(const metadata::PartitionState& state) const {
+  std::vector<Uuid> ours;
+  std::string offline;
+  for (const storage::LogDirectory& directory : logs_.directories()) {
+    if (directory.offline) {
+      offline = directory.path;
+    } else {
+      ours.push_back(directory.id);
+    }
+  }
+  const std::optional<Uuid> named = assigned_directory(state, this_node_);
+  if (!metadata::may_lie_elsewhere(named, ours, !offline.empty())) return std::nullopt;
+  if (!offline.empty()) return fmt::format("it may lie in {}, which is offline", offline);
+  return fmt::format("it lies in the log directory with the id {}, which log.dirs does not name", named->to_string());
+}
+
 void PartitionTable::add(const metadata::TopicState& topic, PartitionId id, const metadata::PartitionState& state,
-                         const metadata::Image& image) {
+                         const metadata::Image& image, IsNew is_new) {
   TopicPartition name{topic.name, id};
   if (logs_.is_loading(name)) return set_loading(name, true);
+  if (is_new == IsNew::no && !logs_.find(name)) {
+    if (const std::optional<std::string> why = why_no_log(state)) {
+      logger_.error("{} is not served: its log is not here, {}", name.to_string(), *why);
+      return;
+    }
+  }
   auto log = logs_.get_or_create(name, topic.id, config_of_(image, topic.name), assigned_directory(state, this_node_));
   if (!log) {
     // Answered as not led by us, like a partition whose directory is offline.
@@ -121,7 +158,7 @@ void PartitionTable::log_loaded(const TopicPartition& partition, const metadata:
   if (topic && state != nullptr && holds_replica(*state, this_node_)) {
     // Settings that changed meanwhile did not reach it.
     if (auto log = logs_.find(partition)) log->update_config(config_of_(image, partition.topic));
-    add(*topic, partition.partition, *state, image);
+    add(*topic, partition.partition, *state, image, IsNew::no);
     // A topic that was deleted and made again has two logs of one name to wait for.
     if (!find(partition) && logs_.is_loading(partition)) return;
   }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <string>
@@ -26,6 +27,9 @@ class PartitionTable {
   using ConfigOf = std::function<storage::LogConfig(const metadata::Image&, const std::string& topic)>;
   PartitionTable(NodeId this_node, storage::LogManager& logs, ConfigOf config_of, Logger& logger);
 
+  // The image of the start. What it knows has a log already: where none is found, and a log directory is missing, none is made
+  // in its place, and the partition is not served.
+  void begin_with(const std::shared_ptr<const metadata::Image>& image);
   // Makes logs for new partitions, applies leadership, updates configs, deletes logs of removed topics. A partition whose
   // log is still loading comes into the table with log_loaded().
   void apply_image(const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after);
@@ -62,8 +66,12 @@ class PartitionTable {
     }
   };
 
+  enum class IsNew { no, yes };
   void add(const metadata::TopicState& topic, PartitionId id, const metadata::PartitionState& state,
-           const metadata::Image& image);
+           const metadata::Image& image, IsNew is_new);
+  void follow(const metadata::Image& before, const std::shared_ptr<const metadata::Image>& after, IsNew what_is_added);
+  // Why a partition that is not new must not get an empty log; nothing when it may have one.
+  std::optional<std::string> why_no_log(const metadata::PartitionState& state) const;
   void remove(const std::shared_ptr<Partition>& partition);
   void remove_log(const TopicPartition& partition);
   void set_loading(const TopicPartition& partition, bool loading);

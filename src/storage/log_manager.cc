@@ -73,7 +73,8 @@ Result<void> LogManager::Impl::take_directories() {
       return {};
     };
     if (Result<void> taken = take(); !taken) {
-      if (!is_disk_trouble(taken.error())) return taken.error();
+      // What exists there already is no directory.
+      if (!is_disk_trouble(taken.error()) && taken.error().code != Errc::exists) return taken.error();
       env.logger->error("log directory {} is not served: {}", path, taken.error().message());
       info.offline = taken.error();
       directory->offline.store(true);

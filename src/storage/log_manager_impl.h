@@ -89,6 +89,10 @@ struct LogManager::Impl {
   Result<void> prepare_directory(std::size_t directory);
   Result<std::vector<PendingPtr>> list_logs(std::size_t directory);
   LoadCrew::Survey survey(const PendingLog& pending) const;
+  // Whether the cluster does not know this directory's partition under its topic id.
+  Result<bool> is_stray(const PendingLog& pending) const;
+  // Gives it another name, under which it is kept.
+  Result<void> set_aside(const PendingLog& pending);
   // The log, or null for a stray, which has another name then.
   Result<std::shared_ptr<PartitionLog>> load_one(const PendingLog& pending, LoadWatch& watch);
 
@@ -96,6 +100,9 @@ struct LogManager::Impl {
   std::size_t load_threads() const;
   Result<std::vector<PendingPtr>> find_logs();
   Result<void> settle_moves(std::vector<PendingPtr>& found) REQUIRES(loading_mu);
+  // Two directories with the name of one partition: strays make way. Errors: invalid when both are ours.
+  Result<void> settle_duplicate(const PendingPtr& earlier, const PendingPtr& later, std::vector<PendingPtr>& found)
+      REQUIRES(loading_mu);
   void load_and_settle(const PendingPtr& pending, LoadWatch& watch);
   // Takes it out of `loading`: its log is in the table, or it has left the disk.
   void settle(const PendingPtr& pending) REQUIRES(loading_mu);

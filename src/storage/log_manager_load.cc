@@ -83,8 +83,9 @@ Result<void> LogManager::Impl::settle_moves(std::vector<PendingPtr>& found) {
     if (loading.contains(move.partition)) {
       env.logger->info("{}: the move of {} begins anew", move.future, move.partition.to_string());
       left.push_back(std::move(move));
-    } else if (!all_online) {
-      // The log itself may lie in the directory that is missing, and be longer than this copy.
+    } else if (!all_online || !TRY(env.fs->exists(io::join(move.future, kPartitionMetadata)))) {
+      // The log itself may lie in the directory that is missing, and be longer than this copy; or in one that log.dirs does not
+      // name any more, when the copy is not complete.
       env.logger->warn("{} is a copy on its way between directories, of a log that is not here; it is kept and not served",
                        move.future);
     } else {
@@ -129,26 +130,34 @@ LoadCrew::Survey LogManager::Impl::survey(const PendingLog& pending) const {
   return survey;
 }
 
+Result<bool> LogManager::Impl::is_stray(const PendingLog& pending) const {
+  if (!load_callbacks.claim) return false;
+  const io::Path path = io::join(managed[pending.directory]->path, pending.name);
+  Result<std::optional<Uuid>> topic_id = read_partition_metadata(*env.fs, path);
+  if (!topic_id && topic_id.error().code != Errc::corrupt) return topic_id.error();
+  Uuid directory_id;
+  {
+    MutexLock lock(directories_mu);
+    directory_id = directories.back()[pending.directory].id;
+  }
+  return load_callbacks.claim(pending.partition, topic_id ? *topic_id : std::nullopt, directory_id) == DirectoryClaim::stray;
+}
+
+Result<void> LogManager::Impl::set_aside(const PendingLog& pending) {
+  const io::Path& parent = managed[pending.directory]->path;
+  const io::Path path = io::join(parent, pending.name);
+  const io::Path stray = io::join(parent, stray_directory_name(pending.partition, Uuid::random(*env.random)));
+  env.logger->warn("{} is not known to the cluster; it becomes {} and is not served", path, stray);
+  TRY(env.fs->rename(path, stray));
+  return env.fs->sync_directory(parent);
+}
+
 Result<std::shared_ptr<PartitionLog>> LogManager::Impl::load_one(const PendingLog& pending, LoadWatch& watch) {
   const ManagedDirectory& directory = *managed[pending.directory];
   const io::Path path = io::join(directory.path, pending.name);
-  if (load_callbacks.claim) {
-    Result<std::optional<Uuid>> topic_id = read_partition_metadata(*env.fs, path);
-    if (!topic_id && topic_id.error().code != Errc::corrupt) return topic_id.error();
-    Uuid directory_id;
-    {
-      MutexLock lock(directories_mu);
-      directory_id = directories.back()[pending.directory].id;
-    }
-    if (load_callbacks.claim(pending.partition, topic_id ? *topic_id : std::nullopt, directory_id) ==
-        DirectoryClaim::stray) {
-      const io::Path stray =
-          io::join(directory.path, stray_directory_name(pending.partition, Uuid::random(*env.random)));
-      env.logger->warn("{} is not known to the cluster; it becomes {} and is not served", path, stray);
-      TRY(env.fs->rename(path, stray));
-      TRY(env.fs->sync_directory(directory.path));
-      return std::shared_ptr<PartitionLog>();
-    }
+  if (TRY(is_stray(pending))) {
+    TRY(set_aside(pending));
+    return std::shared_ptr<PartitionLog>();
   }
   OpenOptions open_options;
   if (load_callbacks.config_of) open_options.config = load_callbacks.config_of(pending.partition.topic);

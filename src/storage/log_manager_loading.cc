@@ -85,19 +85,38 @@ Result<std::vector<LogManager::Impl::PendingPtr>> LogManager::Impl::find_logs() 
     managed[i]->not_loaded.store(here->size(), std::memory_order_release);
     for (PendingPtr& pending : *here) {
       const auto [it, fresh] = loading.emplace(pending->partition, pending);
-      if (!fresh) {
-        // No mark of a clean stop for either: the operator has to say which one counts.
-        managed[it->second->directory]->not_loaded.fetch_add(1);
-        managed[i]->not_loaded.fetch_add(1);
-        return Error{Errc::invalid, fmt::format("{} is found in both {} and {}", pending->partition.to_string(),
-                                                managed[it->second->directory]->path, managed[i]->path)};
+      if (fresh) {
+        found.push_back(std::move(pending));
+      } else {
+        TRY(settle_duplicate(it->second, pending, found));
       }
-      found.push_back(std::move(pending));
     }
   }
   TRY(settle_moves(found));
   loading_count.store(loading.size(), std::memory_order_release);
   return found;
+}
+
+// A topic was deleted and made again while one of the directories was not there.
+Result<void> LogManager::Impl::settle_duplicate(const PendingPtr& earlier, const PendingPtr& later,
+                                                std::vector<PendingPtr>& found) {
+  const auto leaves = [&](const PendingLog& stray) -> Result<void> {
+    managed[stray.directory]->not_loaded.fetch_sub(1, std::memory_order_release);
+    return set_aside(stray);
+  };
+  if (TRY(is_stray(*later))) return leaves(*later);
+  if (TRY(is_stray(*earlier))) {
+    const PendingPtr stray = earlier;  // a reference into `loading`, which changes now
+    std::erase(found, stray);
+    loading[later->partition] = later;
+    found.push_back(later);
+    return leaves(*stray);
+  }
+  // No mark of a clean stop for either: the operator has to say which one counts.
+  managed[earlier->directory]->not_loaded.fetch_add(1);
+  managed[later->directory]->not_loaded.fetch_add(1);
+  return Error{Errc::invalid, fmt::format("{} is found in both {} and {}", later->partition.to_string(),
+                                          managed[earlier->directory]->path, managed[later->directory]->path)};
 }
 
 void LogManager::Impl::give_up(const PendingPtr& pending, const Error& why) {

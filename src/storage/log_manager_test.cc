@@ -222,6 +222,55 @@ TEST(LogManager, TheSamePartitionInTwoDirectoriesIsRefused) {
   EXPECT_EQ(loaded.error().what, "a-0 is found in both /d1 and /d2");
 }
 
+// A topic was deleted and made again while one of the directories was not there.
+TEST(LogManager, AStrayMakesWayForThePartitionOfItsName) {
+  const Uuid first{7, 7}, second{8, 8};
+  for (const std::optional<Uuid> known : {std::optional(first), std::optional(second), std::optional<Uuid>()}) {
+    World world;
+    for (const auto& [directory, id, records] : {std::tuple("/d1", first, 3), std::tuple("/d2", second, 5)}) {
+      auto manager = started(world, options_for({directory}));
+      auto log = create(*manager, tp("a"), id);
+      for (int i = 0; i < records; ++i) append(*log, {});
+      manager->shut_down(1).value();
+    }
+    auto manager = LogManager::open(world.environment(), options_for({"/d1", "/d2"})).value();
+    auto callbacks = plain_callbacks();
+    callbacks.claim = [&](const TopicPartition&, std::optional<Uuid> topic_id, Uuid) {
+      return topic_id == known ? DirectoryClaim::ours : DirectoryClaim::stray;
+    };
+    manager->load(callbacks).value();
+    EXPECT_EQ(manager->logs_loading(), 0u);
+    EXPECT_EQ(names_of(*manager), known ? std::vector<std::string>{"a-0"} : std::vector<std::string>{});
+    if (known) {
+      EXPECT_EQ(manager->find(tp("a"))->log_end_offset(), known == first ? Offset{3} : Offset{5});
+    }
+    for (const auto& [directory, id] : {std::pair("/d1", first), std::pair("/d2", second)}) {
+      int kept = 0, strays = 0;
+      for (const std::string& name : names_in(*world.fs, directory)) {
+        kept += name == "a-0";
+        strays += name.starts_with("a-0.") && name.ends_with("-stray");
+      }
+      EXPECT_EQ(kept, known == id ? 1 : 0) << directory;
+      EXPECT_EQ(strays, known == id ? 0 : 1) << directory;
+    }
+    manager->shut_down(1).value();
+    EXPECT_TRUE(world.fs->exists("/d1/.kafka_cleanshutdown").value());
+    EXPECT_TRUE(world.fs->exists("/d2/.kafka_cleanshutdown").value());
+  }
+}
+
+// Nobody can lock it, make it or read it: the others are served.
+TEST(LogManager, AFileInThePlaceOfADirectoryIsAnOfflineDirectory) {
+  World world;
+  put(*world.fs, "/d2", "no directory");
+  auto manager = started(world, options_for({"/d1", "/d2"}));
+  EXPECT_FALSE(manager->directories()[0].offline);
+  EXPECT_TRUE(manager->directories()[1].offline);
+  append(*create(*manager, tp("a")), {});
+  manager->shut_down(1).value();
+  EXPECT_EQ(LogManager::open(world.environment(), options_for({"/d2"})).error().code, Errc::exists);
+}
+
 TEST(LogManager, AnImpossibleFileStopsTheLoadAndTheCleanMark) {
   World world;
   put(*world.fs, "/d1/a-0/00000000000000000000.log", "");

@@ -78,6 +78,7 @@ Result<void> copy_kept(io::FileSystem& fs, const io::Path& from, const io::Path&
 Result<void> begin(io::FileSystem& fs, const io::Path& log, LogCopy& copy) {
   if (copy.has_begun) return {};
   TRY(fs.create_directories(copy.directory));
+  TRY(mark_unfinished(fs, copy.directory));
   // Emptied, not removed: the directory itself is the wish to move, and survives a restart.
   for (const io::DirectoryEntry& entry : TRY(fs.list(copy.directory))) {
     const io::Path path = io::join(copy.directory, entry.name);
@@ -124,6 +125,12 @@ Result<void> extend(io::FileSystem& fs, LogCopy::Part& part, const io::Path& dir
 }
 
 }  // namespace
+
+Result<void> mark_unfinished(io::FileSystem& fs, const io::Path& copy) {
+  Result<void> removed = fs.remove_file(io::join(copy, kPartitionMetadata));
+  if (!removed) return removed.error().code == Errc::not_found ? Result<void>() : removed;
+  return fs.sync_directory(copy);
+}
 
 Result<ByteCount> PartitionLog::copy_into(LogCopy& copy, ByteCount at_most) const {
   io::FileSystem& fs = *impl_->env.fs;

@@ -5,6 +5,9 @@
 // over (move_into), so that whoever holds it goes on with it. Until then the copy counts for nothing, and after a restart
 // it is begun anew.
 //
+// It has no partition.metadata before it is complete. On the way it may lack segments in the middle, and whoever took it for the
+// beginning of the log would lose those: Apache Kafka 4.4.0 does, unless that file is missing (then it becomes a -stray).
+//
 // Threads: one at a time.   Crashes at each step: docs/formats/directory_files.md
 #pragma once
 
@@ -29,5 +32,8 @@ struct LogCopy {
   std::uint64_t truncations = 0;  // what the log had seen of them when the parts were copied
   bool has_begun = false;
 };
+
+// Takes away what makes the copy count as complete. Before anything else of it is removed.
+Result<void> mark_unfinished(io::FileSystem& fs, const io::Path& copy);
 
 }  // namespace cordwood::storage

@@ -1,5 +1,6 @@
 #include "storage/log_move.h"
 
+#include <future>
 #include <thread>
 
 #include "io/faulty_file_system.h"
@@ -221,7 +222,13 @@ class LogMoverTest : public ::testing::Test {
   void wait_until_over(LogMover& mover) {
     while (!mover.moves().empty()) std::this_thread::yield();
   }
+  // Of which there is too much to recover for a start to wait for it.
+  void add_slow_log() {
+    const auto log = logs_->get_or_create(slow_, {6, 6}, LogConfig(), logs_->directories()[0].id).value();
+    for (int i = 0; i < 8; ++i) append(*log, {.value_size = 50'000});
+  }
   const TopicPartition kName{"t", PartitionId{0}};
+  const TopicPartition slow_{"s", PartitionId{0}};
   World world_;
   ManualExecutor executor_{world_.clock};
   std::unique_ptr<LogManager> logs_;
@@ -281,6 +288,123 @@ TEST_F(LogMoverTest, GivenUpAndBegunAnew) {
   wait_until_over(mover);
   EXPECT_EQ(log_->directory(), "/d2/t-0");
   EXPECT_EQ(read_all(*log_, {0}).size(), 30u);
+}
+
+// Of a log in a directory that log.dirs does not name any more, as when a dying disk was to be emptied.
+TEST_F(LogMoverTest, AnUnfinishedCopyNeverBecomesTheLog) {
+  const io::Path copy = "/d2/t-0.0123456789abcdef0123456789abcdef-future";
+  LogCopy under_way;
+  under_way.directory = copy;
+  log_->flush().value();
+  EXPECT_GT(log_->copy_into(under_way, ByteCount{500}).value(), ByteCount{0});
+  under_way.parts.clear();
+  logs_->shut_down(1).value();
+  logs_.reset();
+  LogManagerOptions options;
+  options.log_dirs = {"/d2"};
+  logs_ = LogManager::open(world_.environment(), options).value();
+  logs_->load({}).value();
+  EXPECT_EQ(logs_->find(kName), nullptr);
+  EXPECT_TRUE(logs_->unfinished_moves().empty());
+  EXPECT_TRUE(world_.fs->exists(copy).value());
+  logs_->shut_down(2).value();
+  logs_.reset();
+  options.log_dirs = {"/d1", "/d2"};
+  logs_ = LogManager::open(world_.environment(), options).value();
+  logs_->load({}).value();
+  EXPECT_EQ(logs_->unfinished_moves().size(), 1u);
+  EXPECT_EQ(read_all(*logs_->find(kName), {0}).size(), 30u);
+}
+
+// A move that a restart interrupted, of a log that takes its time to load, waits for that and holds up no other one.
+TEST_F(LogMoverTest, GoesOnOnceTheLogIsOpen) {
+  const TopicPartition other{"u", PartitionId{0}};
+  append(*logs_->get_or_create(other, {5, 5}, LogConfig(), logs_->directories()[0].id).value(), {});
+  log_.reset();
+  add_slow_log();
+  logs_->abandon();
+  const io::Path copy = "/d2/s-0.0123456789abcdef0123456789abcdef-future";
+  put(*world_.fs, copy + "/00000000000000000000.log", "half a batch");
+  LogManagerOptions options;
+  options.log_dirs = {"/d1", "/d2"};
+  logs_ = LogManager::open(world_.environment(), options).value();
+  std::vector<TopicPartition> moved;
+  LogMover mover(world_.environment(), *logs_, [&](const TopicPartition& partition, Uuid) { moved.push_back(partition); });
+  std::promise<void> disk_answers;
+  LogManager::LoadCallbacks callbacks;
+  callbacks.config_of = [&, answer = disk_answers.get_future().share()](const std::string& topic) {
+    if (topic == "s") answer.wait();
+    return LogConfig();
+  };
+  callbacks.grace = DurationMs{0};
+  callbacks.loaded_late = [&](const TopicPartition& partition) { mover.log_loaded(partition); };
+  logs_->load(callbacks).value();
+  ASSERT_TRUE(logs_->is_loading(slow_));
+  mover.go_on(logs_->unfinished_moves());
+  while (!logs_->find(other)) std::this_thread::yield();
+  ASSERT_TRUE(mover.move(other, 1));
+  while (mover.moves().size() > 1) std::this_thread::yield();
+  EXPECT_EQ(logs_->find(other)->directory(), "/d2/u-0");
+  EXPECT_EQ(mover.moves().at(0).partition, slow_);
+  EXPECT_TRUE(world_.fs->exists(copy).value());
+  disk_answers.set_value();
+  wait_until_over(mover);
+  mover.stop();
+  EXPECT_EQ(moved, (std::vector<TopicPartition>{other, slow_}));
+  EXPECT_EQ(logs_->find(slow_)->directory(), "/d2/s-0");
+  EXPECT_EQ(read_all(*logs_->find(slow_), {0}).size(), 8u);
+  EXPECT_FALSE(world_.fs->exists(copy).value());
+}
+
+// Apache Kafka takes what has that file for a log, and would lose what is missing in it.
+TEST_F(LogMoverTest, ACopyHasNoPartitionMetadataBeforeItIsComplete) {
+  const io::Path directory = "/d2/t-0.0123456789abcdef0123456789abcdef-future";
+  put(*world_.fs, directory + "/00000000000000000000.log", "left by a move that failed in its last step");
+  put(*world_.fs, directory + "/partition.metadata", "version: 0\ntopic_id: AAAAAAAAAAQAAAAAAAAABA\n");
+  io::FaultyFileSystem traced(*world_.memory);
+  LogCopy copy;
+  copy.directory = directory;
+  log_->flush().value();
+  // Of the two files the one that counts goes first, and for good.
+  mark_unfinished(traced, directory).value();
+  EXPECT_EQ(traced.trace(), (std::vector<std::string>{"remove " + directory + "/partition.metadata", "sync_directory " + directory}));
+  mark_unfinished(traced, directory).value();
+  put(*world_.fs, directory + "/partition.metadata", "version: 0\ntopic_id: AAAAAAAAAAQAAAAAAAAABA\n");
+  while (log_->copy_into(copy, ByteCount{500}).value() > ByteCount{0}) {
+    EXPECT_FALSE(world_.fs->exists(directory + "/partition.metadata").value());
+  }
+  EXPECT_FALSE(world_.fs->exists(directory + "/partition.metadata").value());
+  logs_->relocate(kName, 1, copy).value();
+  EXPECT_TRUE(world_.fs->exists("/d2/t-0/partition.metadata").value());
+}
+
+// It is given up while it waits: the copy goes at once.
+TEST_F(LogMoverTest, AMoveThatWaitsForItsLogCanBeGivenUpByARemoval) {
+  log_.reset();
+  add_slow_log();
+  logs_->abandon();
+  const io::Path copy = "/d2/s-0.0123456789abcdef0123456789abcdef-future";
+  put(*world_.fs, copy + "/00000000000000000000.log", "half a batch");
+  LogManagerOptions options;
+  options.log_dirs = {"/d1", "/d2"};
+  logs_ = LogManager::open(world_.environment(), options).value();
+  LogMover mover(world_.environment(), *logs_, [](const TopicPartition&, Uuid) { FAIL(); });
+  std::promise<void> disk_answers;
+  LogManager::LoadCallbacks callbacks;
+  callbacks.config_of = [answer = disk_answers.get_future().share()](const std::string& topic) {
+    if (topic == "s") answer.wait();
+    return LogConfig();
+  };
+  callbacks.grace = DurationMs{0};
+  callbacks.loaded_late = [&](const TopicPartition& partition) { mover.log_loaded(partition); };
+  logs_->load(callbacks).value();
+  mover.go_on(logs_->unfinished_moves());
+  logs_->remove(slow_).value();
+  disk_answers.set_value();
+  wait_until_over(mover);
+  mover.stop();
+  EXPECT_EQ(logs_->find(slow_), nullptr);
+  EXPECT_FALSE(world_.fs->exists(copy).value());
 }
 
 TEST_F(LogMoverTest, CopyWithoutItsLogIsOnlyTrustedWhenNothingIsMissing) {

@@ -60,8 +60,10 @@ void LogMover::work() {
     std::shared_ptr<Move> move;
     {
       MutexLock lock(mu_);
-      wake_.wait(mu_, [this]() REQUIRES(mu_) { return stopping_ || !moves_.empty(); });
+      const auto may_advance = [](const std::shared_ptr<Move>& one) { return one->may_advance(); };
+      wake_.wait(mu_, [&]() REQUIRES(mu_) { return stopping_ || std::ranges::any_of(moves_, may_advance); });
       if (stopping_) return;
+      while (!moves_[turn % moves_.size()]->may_advance()) ++turn;
       move = moves_[turn % moves_.size()];
     }
     if (advance(*move)) continue;
@@ -79,8 +81,9 @@ bool LogMover::advance(Move& move) {
       return false;
     }
   }
-  const std::shared_ptr<PartitionLog> log = logs_.find(move.partition);
-  if (!log && logs_.is_loading(move.partition)) return wait_a_moment();
+  const std::optional<std::shared_ptr<PartitionLog>> found = find_log(move);
+  if (!found) return true;
+  const std::shared_ptr<PartitionLog>& log = *found;
   if (!log) {
     drop(move);
     return false;
@@ -116,16 +119,34 @@ bool LogMover::advance(Move& move) {
   return false;
 }
 
-bool LogMover::wait_a_moment() {
+std::optional<std::shared_ptr<PartitionLog>> LogMover::find_log(Move& move) {
+  const auto set_waiting = [&](bool waits) {
+    MutexLock lock(mu_);
+    move.awaits_log = waits;
+  };
+  // Marked before looking: whoever says then that it is loaded takes the mark away.
+  set_waiting(true);
+  std::shared_ptr<PartitionLog> log = logs_.find(move.partition);
+  if (!log && logs_.is_loading(move.partition)) return std::nullopt;
+  // It may have come between the two looks.
+  if (!log) log = logs_.find(move.partition);
+  set_waiting(false);
+  return log;
+}
+
+void LogMover::log_loaded(const TopicPartition& partition) {
   MutexLock lock(mu_);
-  if (!stopping_) wake_.wait_for(mu_, std::chrono::milliseconds(100));
-  return true;
+  for (const auto& move : moves_) {
+    if (move->partition == partition) move->awaits_log = false;
+  }
+  wake_.notify_all();
 }
 
 void LogMover::drop(Move& move) {
   move.copy.parts.clear();
   // What cannot be removed is found, and begun anew, by the next start.
-  Result<void> removed = env_.fs->remove_directory_tree(move.copy.directory);
+  Result<void> removed = mark_unfinished(*env_.fs, move.copy.directory);
+  if (removed) removed = env_.fs->remove_directory_tree(move.copy.directory);
   if (!removed) env_.logger->warn("{}", removed.error().message());
 }
 

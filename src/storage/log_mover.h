@@ -35,6 +35,8 @@ class LogMover {
   Result<void> move(const TopicPartition& partition, std::size_t directory);
   // Those that a restart interrupted.
   void go_on(const std::vector<LogManager::UnfinishedMove>& moves);
+  // The log has been opened, or never will be: a move of it that waits for that goes on.
+  void log_loaded(const TopicPartition& partition);
 
   struct Status {
     TopicPartition partition;
@@ -55,15 +57,17 @@ class LogMover {
     ByteCount copied;
     OffsetDelta lag;
     bool given_up = false;
+    bool awaits_log = false;  // until log_loaded()
+    bool may_advance() const { return given_up || !awaits_log; }
   };
 
   void begin(const TopicPartition& partition, std::size_t directory, io::Path future) REQUIRES(mu_);
   void work();
   // False: it is over.
   bool advance(Move& move);
+  // The log to move, null when there is none (any more). Nothing while it is loading; then the move is marked as waiting for it.
+  std::optional<std::shared_ptr<PartitionLog>> find_log(Move& move);
   void drop(Move& move);
-  // Of a log that is not open yet. True: it goes on then.
-  bool wait_a_moment();
 
   const LogEnvironment env_;
   LogManager& logs_;

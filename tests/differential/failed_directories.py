@@ -30,9 +30,9 @@ def compile_library(folder):
     return library
 
 
-def metadata(connection):
+def metadata(connection, topic=TOPIC):
     """partition -> (error, leader, replicas, isr, offline replicas), of Metadata v7."""
-    answer = connection.call(3, 7, struct.pack(">i", 1) + wire.string(TOPIC) + b"\0")
+    answer = connection.call(3, 7, struct.pack(">i", 1) + wire.string(topic) + b"\0")
     at = 4
 
     def take(form):

@@ -57,11 +57,16 @@ std::shared_ptr<Shard> Coordinator::Impl::shard_of(std::string_view group) {
 }
 
 bool Coordinator::Impl::is_loading() {
-  if (broker.partitions().loading() == 0) return false;
   auto topic = broker.image()->topic(kOffsetsTopic);
-  return topic && std::ranges::any_of(topic->partitions, [&](const auto& entry) {
-    return broker.partitions().is_loading(kOffsetsTopic, entry.first);
-  });
+  return topic && std::ranges::any_of(topic->partitions, [&](const auto& entry) { return is_loading(entry.first); });
+}
+
+// Its log is, or it is in the table of partitions and not replayed yet. In this order: it leaves the first for the second.
+bool Coordinator::Impl::is_loading(PartitionId partition) const {
+  if (broker.partitions().is_loading(kOffsetsTopic, partition)) return true;
+  if (!broker.partitions().find(kOffsetsTopic, partition)) return false;
+  std::shared_lock lock(shards_mu);
+  return !shards.contains(partition) && !unreadable.contains(partition);
 }
 
 ErrorCode Coordinator::Impl::why_no_shard(std::string_view group) {
@@ -70,8 +75,9 @@ ErrorCode Coordinator::Impl::why_no_shard(std::string_view group) {
     std::shared_lock lock(shards_mu);
     if (partition_count > 0) partition = partition_of(group, partition_count);
   }
-  const bool loading = partition.value >= 0 && broker.partitions().is_loading(kOffsetsTopic, partition);
-  return loading ? ErrorCode::COORDINATOR_LOAD_IN_PROGRESS : ErrorCode::NOT_COORDINATOR;
+  // Its shard may have come since it was looked for.
+  const bool comes = partition.value >= 0 && (is_loading(partition) || shard_of(group));
+  return comes ? ErrorCode::COORDINATOR_LOAD_IN_PROGRESS : ErrorCode::NOT_COORDINATOR;
 }
 
 std::vector<std::shared_ptr<Shard>> Coordinator::Impl::all_shards() {
@@ -104,8 +110,15 @@ void Coordinator::Impl::adopt(const metadata::Image& image) {
       }
     }
   }
+  {
+    // From now on the groups of all partitions are known to be somewhere.
+    std::unique_lock lock(shards_mu);
+    partition_count = topic ? static_cast<std::int32_t>(topic->partitions.size()) : 0;
+  }
+  std::set<PartitionId> failed;
   for (auto& shard : fresh) {
     if (auto loaded = load(*shard); !loaded) {
+      failed.insert(shard->partition->name().partition);
       broker.logger().error("groups of {} cannot be loaded and are not served: {}", shard->partition->name().to_string(),
                             loaded.error().message());
       std::erase_if(next, [&](const auto& entry) { return entry.second == shard; });
@@ -115,7 +128,7 @@ void Coordinator::Impl::adopt(const metadata::Image& image) {
   {
     std::unique_lock lock(shards_mu);
     shards = std::move(next);
-    partition_count = topic ? static_cast<std::int32_t>(topic->partitions.size()) : 0;
+    unreadable = std::move(failed);
   }
   for (const auto& shard : fresh) {
     if (!shard) continue;

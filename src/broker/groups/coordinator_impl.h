@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <shared_mutex>
 #include <utility>
 #include <vector>
@@ -30,17 +31,19 @@ struct Coordinator::Impl : std::enable_shared_from_this<Impl> {
   explicit Impl(Broker& broker_in) : broker(broker_in) {}
 
   Broker& broker;
-  std::shared_mutex shards_mu;
+  mutable std::shared_mutex shards_mu;
   std::map<PartitionId, std::shared_ptr<Shard>> shards;  // by shards_mu
   std::int32_t partition_count = 0;                      // by shards_mu; 0: the topic does not exist
+  std::set<PartitionId> unreadable;                      // by shards_mu; their records could not be replayed
   std::atomic<bool> stopped{false};
 
   // The shard of the group, or null: not coordinator.
   std::shared_ptr<Shard> shard_of(std::string_view group);
   // What a request for a group without a shard is answered: COORDINATOR_LOAD_IN_PROGRESS while the log of its partition is
-  // still loading, else NOT_COORDINATOR.
+  // still loading or its records are replayed, else NOT_COORDINATOR.
   protocol::ErrorCode why_no_shard(std::string_view group);
   bool is_loading();  // any partition of __consumer_offsets
+  bool is_loading(PartitionId partition) const;
   std::vector<std::shared_ptr<Shard>> all_shards();
   Result<void> load(Shard& shard);
   // Makes shards of the partitions of __consumer_offsets that are here, and loads those that are new.

@@ -2,7 +2,7 @@
 //
 // With one broker the coordinator of every group is this one. As in Kafka the question makes __consumer_offsets when it is
 // missing; but where Kafka answers COORDINATOR_NOT_AVAILABLE at once and clients ask again after their back-off, we answer
-// when the topic is there. Transaction and share coordinators do not exist yet: 15.
+// when the topic is there. While the group's partition of it has no leader (its log directory has failed): 15. Transaction and share coordinators do not exist yet: 15.
 #include <algorithm>
 #include <memory>
 
@@ -43,8 +43,17 @@ ErrorCode check(std::int8_t type, const std::string& key, std::int16_t version) 
   }
 }
 
+// As long as the topic exists.
+ErrorCode check_leader(const metadata::Image& image, const std::string& group) {
+  const auto topic = image.topic(groups::kOffsetsTopic);
+  if (!topic) return ErrorCode::NONE;
+  const auto at = topic->partitions.find(groups::partition_of(group, static_cast<std::int32_t>(topic->partitions.size())));
+  return at != topic->partitions.end() && at->second.leader ? ErrorCode::NONE : ErrorCode::COORDINATOR_NOT_AVAILABLE;
+}
+
 void answer(Broker& broker, Exchange& exchange, const protocol::FindCoordinatorRequest& request, ErrorCode groups) {
   auto [host, port] = broker.advertised_for(exchange.peer());
+  const auto image = broker.image();
   protocol::FindCoordinatorResponse response;
   auto fill = [&](auto& entry, const std::string& key) {
     ErrorCode error = check(request.key_type, key, exchange.version());
@@ -52,6 +61,7 @@ void answer(Broker& broker, Exchange& exchange, const protocol::FindCoordinatorR
       error = ErrorCode::GROUP_AUTHORIZATION_FAILED;
     }
     if (error == ErrorCode::NONE && request.key_type == kGroup) error = groups;
+    if (error == ErrorCode::NONE && request.key_type == kGroup) error = check_leader(*image, key);
     entry.error_code = error;
     entry.error_message = "";
     entry.node_id = error == ErrorCode::NONE ? broker.config().node_id.value : -1;

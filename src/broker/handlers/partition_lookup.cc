@@ -8,11 +8,12 @@ namespace {
 using protocol::ErrorCode;
 
 // For a partition that the metadata knows and the table does not hold. While its log is loading a client does best to
-// ask for metadata again, and finds no leader there: as with a broker of Kafka that has not started yet.
+// ask for metadata again, and finds no leader there: as with a broker of Kafka that has not started yet. The same with one
+// whose log directory was not there at the start, which nobody leads.
 ErrorCode why_not_here(Broker& broker, std::string_view topic, PartitionId partition,
                        const metadata::PartitionState& state) {
   bool ours = std::ranges::find(state.replicas, broker.config().node_id) != state.replicas.end();
-  if (!ours || broker.partitions().is_loading(topic, partition)) return ErrorCode::NOT_LEADER_OR_FOLLOWER;
+  if (!ours || !state.leader || broker.partitions().is_loading(topic, partition)) return ErrorCode::NOT_LEADER_OR_FOLLOWER;
   return ErrorCode::KAFKA_STORAGE_ERROR;
 }
 

@@ -21,7 +21,8 @@ struct Located {
 };
 
 // UNKNOWN_TOPIC_OR_PARTITION (3); KAFKA_STORAGE_ERROR (56) when it should be here and its log could not be opened;
-// NOT_LEADER_OR_FOLLOWER (6) when it lives elsewhere. Whether we lead it is not looked at.
+// NOT_LEADER_OR_FOLLOWER (6) when it lives elsewhere, is still loading, or has no leader. Of one that is here it is not looked at whether
+// we lead it.
 Located locate(Broker& broker, std::string_view topic, PartitionId partition);
 // Likewise; UNKNOWN_TOPIC_ID (100) for an id that no topic has.
 Located locate(Broker& broker, Uuid topic_id, PartitionId partition);

@@ -188,6 +188,11 @@ std::vector<MetadataRecord> broker_registration(const Image& image, const Broker
   return records;
 }
 
+bool may_lie_elsewhere(std::optional<Uuid> named, const std::vector<Uuid>& ours, bool any_offline) {
+  if (any_offline) return true;
+  return named && !named->is_reserved() && !ours.empty() && std::ranges::find(ours, *named) == ours.end();
+}
+
 std::vector<MetadataRecord> unfencing(const Image& image, NodeId us, const DirectoryOf& directory_of,
                                       const std::set<Uuid>& offline) {
   std::vector<MetadataRecord> records;
@@ -208,11 +213,12 @@ std::vector<MetadataRecord> unfencing(const Image& image, NodeId us, const Direc
     std::optional<Uuid> named;
     if (place < partition.directories.size()) named = partition.directories[place];
     std::optional<Uuid> actual = directory_of({topic.name, index});
-    // A log that lies nowhere, in a directory that failed, is not led: an empty one in its place would lose the data.
-    if (!actual && named && offline.contains(*named)) return;
+    // An empty log in its place would lose the data.
+    if (!actual && may_lie_elsewhere(named, broker->second.log_dirs, !offline.empty())) return;
     if (actual && offline.contains(*actual)) return;
     std::optional<PartitionChangeRecord> change = elect(topic, index, partition, us);
-    if (image.metadata_version() >= kDirectoryIdsFrom && actual && named != actual) {
+    if (image.metadata_version() >= kDirectoryIdsFrom && actual && !actual->is_reserved() &&
+        named != actual) {
       if (!change) change = change_of(topic, index);
       change->directories = with_directory(partition, place, *actual);
     }

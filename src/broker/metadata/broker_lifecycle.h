@@ -40,11 +40,16 @@ std::vector<MetadataRecord> fence_the_dead(const Image& image, NodeId us);
 // fenced, lose their leader in the same operation.
 std::vector<MetadataRecord> broker_registration(const Image& image, const BrokerIdentity& us, LastStop last_stop);
 
-// Where the log of a partition lies: its directory, or nothing when there is none yet (then one may be named for it).
+// Where the log of a partition lies: its directory, kUnassignedDirectory for one that is here but still loading, or nothing when
+// there is none.
 using DirectoryOf = std::function<std::optional<Uuid>(const TopicPartition& partition)>;
 
-// Unfences and makes us the leader of every partition that we can lead. Replicas in `offline` directories cannot be led.
-// Directories of the records follow where the logs really lie.
+// Whether a log that none of our directories holds may lie in one that is not there, so that no empty one must take its place: one
+// is offline, or the metadata names one that is none of `ours` (of those there are; empty when nobody knows).
+bool may_lie_elsewhere(std::optional<Uuid> named, const std::vector<Uuid>& ours, bool any_offline);
+
+// Unfences and makes us the leader of every partition that we can lead: not of replicas in `offline` directories, nor of those that
+// may lie elsewhere. Directories of the records follow where the logs really lie.
 std::vector<MetadataRecord> unfencing(const Image& image, NodeId us, const DirectoryOf& directory_of,
                                       const std::set<Uuid>& offline);
 

@@ -220,23 +220,33 @@ TEST(BrokerLifecycle, DirectoriesFollowWhereTheLogLies) {
     std::optional<Uuid> actual;
     Uuid after;
     bool led;
+    std::set<Uuid> offline;
   };
+  const Uuid failed{9, 9};
   const Case cases[] = {
-      {"as named", kDirectory, kDirectory, kDirectory, true},
-      {"nobody knew", kUnassignedDirectory, kDirectory, kDirectory, true},
-      {"lost", kLostDirectory, kDirectory, kDirectory, true},
-      {"another directory of ours", kSecondDirectory, kDirectory, kDirectory, true},
-      {"not there yet", kDirectory, std::nullopt, kDirectory, true},
-      {"its directory failed", Uuid{9, 9}, std::nullopt, Uuid{9, 9}, false},
-      {"it lies in a directory that failed", Uuid{9, 9}, Uuid{9, 9}, Uuid{9, 9}, false},
+      {"as named", kDirectory, kDirectory, kDirectory, true, {}},
+      {"as named, another directory is offline", kDirectory, kDirectory, kDirectory, true, {failed}},
+      {"nobody knew", kUnassignedDirectory, kDirectory, kDirectory, true, {failed}},
+      {"lost", kLostDirectory, kDirectory, kDirectory, true, {}},
+      {"another directory of ours", kSecondDirectory, kDirectory, kDirectory, true, {failed}},
+      {"still loading", kDirectory, kUnassignedDirectory, kDirectory, true, {failed}},
+      {"still loading where nobody knew", kUnassignedDirectory, kUnassignedDirectory, kUnassignedDirectory, true, {}},
+      {"not there yet", kDirectory, std::nullopt, kDirectory, true, {}},
+      {"nowhere, and one directory is offline", kDirectory, std::nullopt, kDirectory, false, {failed}},
+      {"nowhere, nobody knew, and one directory is offline", kUnassignedDirectory, std::nullopt, kUnassignedDirectory, false, {failed}},
+      {"its directory failed", failed, std::nullopt, failed, false, {failed}},
+      {"its directory could not be opened, nor its id be read", failed, std::nullopt, failed, false, {Uuid{}}},
+      {"its directory is not named in log.dirs", failed, std::nullopt, failed, false, {}},
+      {"it lies in a directory that failed", failed, failed, failed, false, {failed}},
   };
   for (const Case& c : cases) {
     PartitionState partition = led_by_us();
     partition.leader.reset();
     partition.directories = {c.named};
     Image image = cluster(Elr::off, partition, true);
+    image.brokers.at(kUs).log_dirs = {kDirectory, kSecondDirectory};
     auto directory_of = [&](const TopicPartition&) { return c.actual; };
-    Image started = after(image, unfencing(image, kUs, directory_of, {Uuid{9, 9}}));
+    Image started = after(image, unfencing(image, kUs, directory_of, c.offline));
     EXPECT_EQ(partition_of(started).directories, std::vector{c.after}) << c.what;
     EXPECT_EQ(partition_of(started).leader.has_value(), c.led) << c.what;
   }

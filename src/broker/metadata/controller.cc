@@ -345,7 +345,11 @@ struct Controller::Impl {
   }
 
   Result<void> unfence() {
-    auto directory_of = [this](const TopicPartition& partition) { return logs.directory_of(partition); };
+    const auto directory_of = [this](const TopicPartition& partition) -> std::optional<Uuid> {
+      if (std::optional<Uuid> lies = logs.directory_of(partition)) return lies;
+      // It may have been opened in between.
+      return logs.is_loading(partition) ? kUnassignedDirectory : logs.directory_of(partition);
+    };
     ImagePtr before = image();
     std::vector<MetadataRecord> records = unfencing(*before, options.node_id, directory_of, offline_directories());
     if (ended) return *ended;
