@@ -8,8 +8,10 @@
 namespace cordwood::storage {
 
 namespace {
-// Blocks are asked for in these steps: one system call for many entries, and no more disk than a mapped page takes.
-constexpr std::int64_t kReserveStep = 4 * KiB;
+// Blocks are asked for in steps that grow with the file: one system call for many entries, and of a small index no more disk
+// than a mapped page takes. What a step is ahead of the entries goes with the trim at the roll.
+constexpr std::int64_t kSmallestStep = 4 * KiB;
+constexpr std::int64_t kLargestStep = 128 * KiB;
 }  // namespace
 
 IndexFile::IndexFile(io::FileSystem& fs, io::Path path, std::size_t entry_size, ByteCount capacity)
@@ -93,19 +95,21 @@ Result<void> IndexFile::grow_locked() {
   return {};
 }
 
-Result<void> IndexFile::append(BytesView entry) {
-  CHECK(entry.size() == entry_size_, "an entry of {} bytes, not {}", entry.size(), entry_size_);
-  std::int64_t count = entries();
-  if (count >= max_entries()) return Error{Errc::limit, fmt::format("{} is full: {} entries", path(), count)};
+Result<void> IndexFile::append(BytesView added) {
+  CHECK(added.size() % entry_size_ == 0, "entries of {} bytes in {}", entry_size_, added.size());
+  if (added.empty()) return {};
+  const std::int64_t count = entries();
+  const std::int64_t new_count = count + static_cast<std::int64_t>(added.size() / entry_size_);
+  if (new_count > max_entries()) return Error{Errc::limit, fmt::format("{} is full: {} entries", path(), count)};
   for (;;) {
     {
       ReadersGate::Pass inside(gate_);
       if (ready_for_appends_) {
-        TRY(reserve({(count + 1) * entry_size()}));
-        std::memcpy(start_ + count * entry_size(), entry.data(), entry_size_);
+        TRY(reserve({new_count * entry_size()}));
+        std::memcpy(start_ + count * entry_size(), added.data(), added.size());
         // Marked after the bytes are there: a sync that clears the mark has them, one that came before leaves it standing.
         changed_.store(true, std::memory_order_release);
-        count_.store(count + 1, std::memory_order_release);
+        count_.store(new_count, std::memory_order_release);
         return {};
       }
     }
@@ -118,7 +122,8 @@ Result<void> IndexFile::append(BytesView entry) {
 // Inside of the gate.
 Result<void> IndexFile::reserve(ByteCount end) {
   if (end <= reserved_) return {};
-  const ByteCount wanted = std::min<ByteCount>({(end.value + kReserveStep - 1) / kReserveStep * kReserveStep}, length_);
+  const std::int64_t step = std::clamp(reserved_.value / kSmallestStep * kSmallestStep, kSmallestStep, kLargestStep);
+  const ByteCount wanted = std::min<ByteCount>({(end.value + step - 1) / step * step}, length_);
   const std::shared_ptr<io::File> file = TRY(fs_->open(path_, io::OpenMode::read_write));
   TRY(file->reserve(wanted));
   reserved_ = wanted;

@@ -57,8 +57,8 @@ class IndexFile {
   // Maps the file when it is not yet. Errors: io.
   Result<void> map() const;
 
-  // Writer only. Errors: limit when full; io, no_space.
-  Result<void> append(BytesView entry);
+  // Writer only. One entry or several, all or none. Errors: limit when there is no room for them; io, no_space.
+  Result<void> append(BytesView added);
 
   std::int64_t entries() const { return count_.load(std::memory_order_acquire); }
   std::int64_t max_entries() const { return max_entries_.load(std::memory_order_relaxed); }

@@ -137,7 +137,7 @@ Result<void> PartitionLog::Impl::compare_txn_index(const SegmentList& list, std:
     const ByteCount size = TRY(env.fs->status(segment.path_of(kTxnIndexSuffix))).size;
     wrong = wrong || size.value % TxnIndex::kEntrySize != 0;
     // The cleaner takes aborted records away and keeps their entries: there the batches cannot tell what is missing.
-    if (!wrong && options.config.cleanup_compact) {
+    if (!wrong && was_compacted) {
       segment.trust_txn_index(open_at_end);
       return {};
     }
@@ -146,7 +146,7 @@ Result<void> PartitionLog::Impl::compare_txn_index(const SegmentList& list, std:
     return {};
   }
 
-  ProducerState state(options.producer.expiration_ms);
+  ProducerState state(producer_expiration);
   std::vector<AbortedEntry> right;
   for (const AbortedEntry& entry :
        TRY(aborted_by_batches(*env.fs, *directory.load(), list, index, segment.valid_end(), state))) {
@@ -176,7 +176,7 @@ Result<void> PartitionLog::Impl::compare_txn_index(const SegmentList& list, std:
   std::vector<ProducerEntry> at_end;
   for (const auto& [id, entry] : state.producers()) at_end.push_back(entry);
   // Of a transaction that the cleaner has emptied the batches do not tell that it was open here.
-  segment.trust_txn_index(options.config.cleanup_compact ? Offset{INT64_MIN} : first_open(at_end));
+  segment.trust_txn_index(was_compacted ? Offset{INT64_MIN} : first_open(at_end));
   return {};
 }
 
@@ -203,7 +203,7 @@ Result<void> PartitionLog::Impl::trust_txn_index(const SegmentList& list, std::s
   bool has_markers = true;
   Offset open_at_end = Offset{INT64_MIN};
   if (const auto entries = TRY(snapshot_at(*env.fs, *directory.load(), next_base))) {
-    has_markers = any_marker(*entries) || !TRY(spans_less_than(options.producer.expiration_ms, segment));
+    has_markers = any_marker(*entries) || !TRY(spans_less_than(producer_expiration, segment));
     open_at_end = first_open(*entries);
   }
   return compare_txn_index(list, index, has_markers, open_at_end);
@@ -214,7 +214,7 @@ Result<void> PartitionLog::Impl::trust_active_txn_index() const {
   std::vector<ProducerEntry> entries;
   for (const auto& [id, entry] : producers.producers()) entries.push_back(entry);
   const bool has_markers =
-      any_marker(entries) || !TRY(spans_less_than(options.producer.expiration_ms, *segments.back()));
+      any_marker(entries) || !TRY(spans_less_than(producer_expiration, *segments.back()));
   return compare_txn_index(segments, segments.size() - 1, has_markers, Offset{INT64_MIN});
 }
 

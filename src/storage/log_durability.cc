@@ -143,7 +143,7 @@ Result<void> PartitionLog::close_cleanly() {
     MutexLock lock(impl_->mu);
     if (impl_->closed) return {};
     impl_->closed = true;
-    if (!impl_->options.is_metadata_log) {
+    if (!impl_->is_metadata_log) {
       if (Result<void> closed = impl_->active().become_inactive(); !closed) {
         impl_->fail(closed.error());
         return closed;
@@ -154,7 +154,7 @@ Result<void> PartitionLog::close_cleanly() {
   MutexLock lock(impl_->mu);
   // The metadata log is read as a whole by every start. Any other must not count as clean without its snapshot, or its
   // producers would be forgotten.
-  Result<bool> taken = impl_->options.is_metadata_log
+  Result<bool> taken = impl_->is_metadata_log
                            ? impl_->snapshots.take_if_there_is_room(impl_->producers, io::Fsync::yes)
                            : impl_->snapshots.take(impl_->producers, io::Fsync::yes);
   if (!taken) impl_->fail(taken.error());

@@ -233,8 +233,8 @@ Result<void> PartitionLog::move_into(LogCopy& copy, const io::Path& directory, c
   }
   for (const auto& segment : impl.segments) segment->set_directory(old_becomes);
   for (const auto& segment : moved) segment->set_directory(directory);
-  impl.directories.push_back(directory);
-  impl.directory.store(&impl.directories.back(), std::memory_order_release);
+  impl.directories.push_front(directory);
+  impl.directory.store(&impl.directories.front(), std::memory_order_release);
   impl.snapshots.set_directory(directory);
   impl.unsynced_snapshots.clear();
   impl.directory_unsynced = false;

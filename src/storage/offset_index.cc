@@ -79,6 +79,11 @@ Result<void> OffsetIndex::append(Offset last_offset, FilePosition batch_start) {
   return file_->append(bytes);
 }
 
+Result<void> OffsetIndex::fill(BytesView entries) {
+  CHECK(file_->entries() == 0, "{} has {} entries", path(), file_->entries());
+  return file_->append(entries);
+}
+
 std::optional<IndexEntry> OffsetIndex::entry(std::int64_t i) const {
   return file_->read([&](BytesView entries) -> std::optional<IndexEntry> {
     if (i < 0 || i >= static_cast<std::int64_t>(entries.size() / kEntrySize)) return std::nullopt;

@@ -51,6 +51,9 @@ class OffsetIndex {
   // `last_offset` does not exceed the previous entry's (the file holds entries of something else); io, no_space.
   Result<void> append(Offset last_offset, FilePosition batch_start);
 
+  // Entries as IndexBuilder makes them, all or none, of an index that has none. Errors: limit when they do not fit; io, no_space.
+  Result<void> fill(BytesView entries);
+
   std::int64_t entries() const { return file_->entries(); }
   std::int64_t max_entries() const { return file_->max_entries(); }
   bool is_full() const { return entries() >= max_entries(); }

@@ -33,6 +33,35 @@ TEST_F(OffsetIndexTest, WritesKafkasBytes) {
   EXPECT_EQ(hex, "00000001000010547fffffff7fffffff");
 }
 
+ByteVector entries_of(std::int64_t count) {
+  ByteWriter writer;
+  for (std::int64_t i = 1; i <= count; ++i) {
+    writer.i32(static_cast<std::int32_t>(i));
+    writer.i32(static_cast<std::int32_t>(i * 100));
+  }
+  return to_vector(writer.view());
+}
+
+TEST_F(OffsetIndexTest, IsFilledWithAllEntriesAtOnce) {
+  index->fill({}).value();
+  EXPECT_EQ(index->entries(), 0);
+  index->fill(entries_of(1024)).value();
+  EXPECT_EQ(index->entries(), 1024);
+  EXPECT_TRUE(index->is_full());
+  for (std::int64_t i = 0; i < 1024; ++i) {
+    ASSERT_EQ(index->entry(i), (IndexEntry{{kBase.value + i + 1}, {(i + 1) * 100}})) << i;
+  }
+}
+
+TEST_F(OffsetIndexTest, IsFilledWithNothingWhenNotAllFit) {
+  const Result<void> filled = index->fill(entries_of(1025));
+  ASSERT_FALSE(filled);
+  EXPECT_EQ(filled.error().code, Errc::limit);
+  EXPECT_EQ(index->entries(), 0);
+  index->fill(entries_of(3)).value();
+  EXPECT_EQ(index->last(), (IndexEntry{{kBase.value + 3}, {300}}));
+}
+
 TEST_F(OffsetIndexTest, FindsTheLargestEntryAtOrBelow) {
   EXPECT_EQ(index->lookup({5000}), (IndexEntry{kBase, {0}}));
   EXPECT_FALSE(index->last());

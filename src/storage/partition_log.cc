@@ -16,15 +16,27 @@ namespace cordwood::storage {
 
 // --- opening and facts ---
 
+namespace {
+bool says_something(const RecoveryReport& report) {
+  return report.segments_recovered > 0 || report.bytes_cut > ByteCount{0} || !report.removed_files.empty() ||
+         !report.rebuilt_files.empty() || !report.verdicts.empty();
+}
+}  // namespace
+
 PartitionLog::PartitionLog() = default;
 PartitionLog::~PartitionLog() = default;
 
-PartitionLog::Impl::Impl(LogEnvironment log_environment, TopicPartition name, OpenOptions open_options, LoadedLog loaded)
+PartitionLog::Impl::Impl(LogEnvironment log_environment, TopicPartition name, const OpenOptions& options, LoadedLog loaded)
     : env(log_environment),
       partition(std::move(name)),
-      options(std::move(open_options)),
-      topic_id(loaded.topic_id),
+      is_metadata_log(options.is_metadata_log),
+      was_compacted(options.config.cleanup_compact),
+      producer_expiration(options.producer.expiration_ms),
       config(options.config),
+      log_start(loaded.log_start),
+      high_watermark(std::clamp(options.high_watermark_checkpoint, loaded.log_start,
+                                std::max(loaded.log_start, loaded.log_end))),
+      topic_id(loaded.topic_id),
       segments(std::move(loaded.segments)),
       producers(std::move(loaded.producers)),
       snapshots(std::move(loaded.snapshots)),
@@ -32,9 +44,6 @@ PartitionLog::Impl::Impl(LogEnvironment log_environment, TopicPartition name, Op
       directory_unsynced(loaded.directory_is_new || options.last_stop == StopKind::unclean),
       names_unsynced(options.last_stop == StopKind::unclean),
       torn_tail(loaded.active_end < FilePosition{segments.back()->size().value}),
-      log_start(loaded.log_start),
-      high_watermark(std::clamp(options.high_watermark_checkpoint, loaded.log_start,
-                                std::max(loaded.log_start, loaded.log_end))),
       recovery_point(loaded.recovery_point),
       last_flush(env.clock->now()) {
   producers.on_high_watermark(high_watermark);
@@ -52,24 +61,26 @@ Result<std::shared_ptr<PartitionLog>> PartitionLog::open(LogEnvironment environm
                                                          RecoveryReport* report) {
   RecoveryReport own_report;
   LoadedLog loaded = TRY(load_log(environment, directory, options, own_report));
-  options.watch = nullptr;
   std::shared_ptr<PartitionLog> log(new PartitionLog());
-  log->impl_ = std::make_unique<Impl>(environment, std::move(partition), std::move(options), std::move(loaded));
+  log->impl_ = std::make_unique<Impl>(environment, std::move(partition), options, std::move(loaded));
   Impl& impl = *log->impl_;
   {
     MutexLock lock(impl.mu);
-    impl.directories.push_back(std::move(directory));
-    impl.directory.store(&impl.directories.back(), std::memory_order_release);
+    impl.directories.push_front(std::move(directory));
+    impl.directory.store(&impl.directories.front(), std::memory_order_release);
     impl.publish_unstable();
   }
-  impl.report = std::move(own_report);
-  if (report != nullptr) *report = impl.report;
+  if (report != nullptr) *report = own_report;
+  if (says_something(own_report)) impl.report = std::make_unique<const RecoveryReport>(std::move(own_report));
   return log;
 }
 
 const TopicPartition& PartitionLog::partition() const { return impl_->partition; }
 const io::Path& PartitionLog::directory() const { return *impl_->directory.load(std::memory_order_acquire); }
-const RecoveryReport& PartitionLog::recovery() const { return impl_->report; }
+const RecoveryReport& PartitionLog::recovery() const {
+  static const RecoveryReport kNothing;
+  return impl_->report ? *impl_->report : kNothing;
+}
 
 std::optional<Uuid> PartitionLog::topic_id() const {
   MutexLock lock(impl_->mu);
@@ -637,8 +648,8 @@ Result<void> PartitionLog::rename_directory(const io::Path& to) {
   MutexLock flush_lock(impl_->flush_mu);
   MutexLock lock(impl_->mu);
   TRY(impl_->env.fs->rename(directory(), to));
-  impl_->directories.push_back(to);
-  impl_->directory.store(&impl_->directories.back(), std::memory_order_release);
+  impl_->directories.push_front(to);
+  impl_->directory.store(&impl_->directories.front(), std::memory_order_release);
   for (const auto& segment : impl_->segments) segment->set_directory(to);
   impl_->snapshots.set_directory(to);
   impl_->closed = true;

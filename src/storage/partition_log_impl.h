@@ -9,7 +9,7 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <forward_list>
 #include <string>
 #include <vector>
 
@@ -39,7 +39,7 @@ struct BatchToAppend {
 BatchToAppend stamp_batch(MutableBytesView batch, Offset base_offset, LeaderEpoch leader_epoch);
 
 struct PartitionLog::Impl {
-  Impl(LogEnvironment log_environment, TopicPartition name, OpenOptions open_options, LoadedLog loaded);
+  Impl(LogEnvironment log_environment, TopicPartition name, const OpenOptions& options, LoadedLog loaded);
 
   // --- append (partition_log.cc) ---
   AppendResult append(BytesView bytes, std::span<BatchToAppend> batches, AppendOrigin origin, const TransactionRules& rules)
@@ -147,16 +147,26 @@ struct PartitionLog::Impl {
 
   const LogEnvironment env;
   const TopicPartition partition;
-  const OpenOptions options;
-  RecoveryReport report;
+  // Of the OpenOptions.
+  const bool is_metadata_log;
+  const bool was_compacted;
+  const DurationMs producer_expiration;
+  std::unique_ptr<const RecoveryReport> report;  // null: nothing was recovered or wrong
 
   // Lock order: flush_mu, then mu. fsync happens under flush_mu alone.
   mutable Mutex flush_mu;
   mutable Mutex mu;
-  std::deque<io::Path> directories GUARDED_BY(mu);  // all names so far, so that a reference stays good
+  // What a check of ten thousand logs asks each one lies side by side: every line of the cache is a wait for the memory.
+  LogConfig config GUARDED_BY(mu);
+  std::atomic<bool> failed{false};
+  PublishedPointer<SegmentList> segments_view;
+  PublishedValue<LogEnd> end;
+  std::atomic<Offset> log_start;
+  std::atomic<Offset> high_watermark;
+
+  std::forward_list<io::Path> directories GUARDED_BY(mu);  // all names so far, so that a reference stays good
   std::atomic<const io::Path*> directory{nullptr};
   std::optional<Uuid> topic_id GUARDED_BY(mu);
-  LogConfig config GUARDED_BY(mu);
   SegmentList segments GUARDED_BY(mu);
   ProducerState producers GUARDED_BY(mu);
   ProducerSnapshots snapshots GUARDED_BY(mu);
@@ -176,10 +186,6 @@ struct PartitionLog::Impl {
   bool closed GUARDED_BY(mu) = false;
   bool renamed GUARDED_BY(mu) = false;    // for deletion: nothing is written any more
 
-  PublishedPointer<SegmentList> segments_view;
-  PublishedValue<LogEnd> end;
-  std::atomic<Offset> log_start;
-  std::atomic<Offset> high_watermark;
   std::atomic<Offset> recovery_point;      // all below was flushed
   std::atomic<Offset> given_up{Offset{0}};  // all below was deleted
   // All records below are on the disk. Ahead of the recovery point only where a full disk did not let the epochs be written.
@@ -192,7 +198,7 @@ struct PartitionLog::Impl {
   std::atomic<bool> closed_cleanly{false};
 
   mutable Mutex retired_mu;  // nothing is locked under it
-  std::deque<RetiredFiles> retired GUARDED_BY(retired_mu);
+  std::vector<RetiredFiles> retired GUARDED_BY(retired_mu);
   std::function<void(DurationMs)> retired_callback GUARDED_BY(retired_mu);
   // What was last said about a segment that cannot go.
   struct Complaint {
@@ -203,7 +209,6 @@ struct PartitionLog::Impl {
   Complaint last_complaint GUARDED_BY(retired_mu);
 
   mutable Mutex failure_mu;
-  std::atomic<bool> failed{false};
   std::optional<Error> failure GUARDED_BY(failure_mu);
 };
 

@@ -1,25 +1,24 @@
 #include "storage/readable_batches.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "base/bytes.h"
 #include "record/walk.h"
+#include "storage/forward_reader.h"
 
 namespace cordwood::storage {
 namespace {
 
 constexpr std::int64_t kOverhead = 12;       // offset and length field
 constexpr std::int64_t kShortestLength = 14; // of any message or batch
-constexpr std::size_t kReadChunk = 1 * MiB;
 
 class Surveyor {
  public:
   Surveyor(const ByteSource& log, FilePosition from, FilePosition end, Offset segment_base)
-      : log_(log), position_(from), end_(end), segment_base_(segment_base) {}
+      : log_(log, end), position_(from), end_(end), segment_base_(segment_base) {}
 
   Result<std::vector<ReadableRun>> run(Survey survey) {
-    while (TRY(bytes_at(position_, record::kMagicPrefix))) {
+    while (TRY(log_.bytes_at(position_, record::kMagicPrefix))) {
       std::optional<record::EntryInfo> entry = TRY(batch_at(position_));
       if (!entry) {
         const FilePosition next = TRY(next_candidate());
@@ -38,7 +37,7 @@ class Surveyor {
   Result<std::optional<record::EntryInfo>> batch_at(FilePosition position) {
     const std::optional<std::int64_t> size = TRY(plausible_size(position));
     if (!size) return std::optional<record::EntryInfo>();
-    const std::optional<BytesView> bytes = TRY(bytes_at(position, static_cast<std::size_t>(*size)));
+    const std::optional<BytesView> bytes = TRY(log_.bytes_at(position, static_cast<std::size_t>(*size)));
     if (!bytes) return std::optional<record::EntryInfo>();
     const Result<record::EntryInfo> entry = record::check_entry(*bytes);
     if (!entry) return std::optional<record::EntryInfo>();
@@ -47,7 +46,7 @@ class Surveyor {
 
   // How long an entry at `position` would be, when its header makes sense.
   Result<std::optional<std::int64_t>> plausible_size(FilePosition position) {
-    const std::optional<BytesView> prefix = TRY(bytes_at(position, record::kMagicPrefix));
+    const std::optional<BytesView> prefix = TRY(log_.bytes_at(position, record::kMagicPrefix));
     if (!prefix) return std::optional<std::int64_t>();
     const std::int64_t length = load_be<std::int32_t>(*prefix, 8);
     const auto magic = std::to_integer<std::int8_t>((*prefix)[16]);
@@ -73,7 +72,7 @@ class Surveyor {
       if (TRY(batch_at(behind))) return behind;
     }
     for (FilePosition at = position_ + ByteCount{1};; ) {
-      const std::optional<BytesView> bytes = TRY(bytes_at(at, record::kMagicPrefix));
+      const std::optional<BytesView> bytes = TRY(log_.bytes_at(at, record::kMagicPrefix));
       if (!bytes) return end_;
       // No length field that holds any of eight zero bytes alone makes sense: files are often full of them.
       if (load_be<std::int64_t>(*bytes, 8) == 0) {
@@ -87,29 +86,11 @@ class Surveyor {
     }
   }
 
-  // `size` bytes, valid until the next call; nothing when the range has fewer.
-  Result<std::optional<BytesView>> bytes_at(FilePosition position, std::size_t size) {
-    if (static_cast<std::int64_t>(size) > (end_ - position).value) return std::optional<BytesView>();
-    std::int64_t skip = (position - buffer_start_).value;
-    if (skip < 0 || static_cast<std::size_t>(skip) + size > filled_) {
-      buffer_.resize(std::max(kReadChunk, size));
-      const std::size_t wanted = std::min(buffer_.size(), static_cast<std::size_t>((end_ - position).value));
-      filled_ = TRY(log_.read_at(position, MutableBytesView(buffer_.data(), wanted)));
-      buffer_start_ = position;
-      skip = 0;
-      if (size > filled_) return std::optional<BytesView>();
-    }
-    return std::optional(BytesView(buffer_).subspan(static_cast<std::size_t>(skip), size));
-  }
-
-  const ByteSource& log_;
+  ForwardReader log_;
   FilePosition position_;
   const FilePosition end_;
   const Offset segment_base_;
   std::vector<ReadableRun> runs_;
-  ByteVector buffer_;
-  FilePosition buffer_start_{0};
-  std::size_t filled_ = 0;
 };
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "base/types.h"
 #include "io/file_system.h"
 #include "storage/batch_scan.h"
+#include "storage/index_builder.h"
 #include "storage/index_check.h"
 #include "storage/log_config.h"
 #include "storage/offset_index.h"
@@ -155,7 +156,7 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   // close the indexes.
   // The .log is untouched while only its indexes are made anew.
   Result<void> begin_rebuild();
-  Result<void> rebuild_with(const BatchInfo& batch);
+  void rebuild_with(const BatchInfo& batch);
   Result<void> end_rebuild(FilePosition valid_end);
 
   // Makes both index files anew from the headers of the batches, while readers go on; the first bad ones are kept below
@@ -208,7 +209,11 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   Result<TimestampMs> rolling_timestamp();
 
   io::FileSystem& fs_;
+  // What retention asks of ten thousand segments lies side by side.
   const Offset base_offset_;
+  std::atomic<std::int64_t> size_{0};
+  mutable PublishedValue<MaxTimestamp> max_timestamp_;
+  mutable std::atomic<bool> max_timestamp_known_{false};
   const Settings settings_;
 
   // Guards what is opened on demand. Held over open(2) and close(2) only, which a reader may have to wait for.
@@ -226,12 +231,9 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   mutable std::atomic<bool> used_{false};
   mutable std::atomic<bool> registered_{false};  // with open_files
 
-  std::atomic<std::int64_t> size_{0};
   std::atomic<std::int64_t> torn_at_{INT64_MAX};
   std::atomic<bool> has_offset_index_{false};
   std::atomic<bool> has_txn_index_{false};
-  mutable PublishedValue<MaxTimestamp> max_timestamp_;
-  mutable std::atomic<bool> max_timestamp_known_{false};
   static constexpr std::int64_t kNotRead = INT64_MIN;
   mutable std::atomic<std::int64_t> first_batch_timestamp_{kNotRead};
 
@@ -245,7 +247,7 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   std::int64_t bytes_since_index_entry_ = 0;
   TimestampMs created_;
   std::optional<TimestampMs> rolling_timestamp_;
-  std::int64_t last_indexed_position_ = 0;  // while rebuilding
+  std::unique_ptr<IndexBuilder> rebuilding_;  // between begin_rebuild() and end_rebuild()
 
   Mutex syncing_;  // a second caller must not return before the first one's fsync is done
   // What sync() has still to do. Set after the write: a sync that clears it has the bytes, one that came before them leaves

@@ -28,21 +28,18 @@ Result<void> Segment::begin_rebuild() {
   index_suspect_.store(false, std::memory_order_relaxed);
   first_batch_timestamp_.store(kNotRead, std::memory_order_relaxed);
   rolling_timestamp_.reset();
-  last_indexed_position_ = 0;
+  rebuilding_ = std::make_unique<IndexBuilder>(base_offset_, settings_.index_interval_bytes, settings_.index_bytes);
   torn_at_.store(INT64_MAX, std::memory_order_release);
   return {};
 }
 
-Result<void> Segment::rebuild_with(const BatchInfo& batch) {
-  if (batch.max_timestamp > max_timestamp_.load().timestamp) max_timestamp_.store({batch.max_timestamp, batch.last_offset});
-  if (batch.position.value - last_indexed_position_ > settings_.index_interval_bytes.value) {
-    TRY(index_batch(batch));
-    last_indexed_position_ = batch.position.value;
-  }
-  return {};
-}
+void Segment::rebuild_with(const BatchInfo& batch) { rebuilding_->add(batch); }
 
 Result<void> Segment::end_rebuild(FilePosition valid_end) {
+  const std::unique_ptr<const IndexBuilder> builder = std::move(rebuilding_);
+  max_timestamp_.store(builder->max_timestamp());
+  TRY(with_room([&] { return offset_index_->fill(builder->offset_index()); }));
+  TRY(with_room([&] { return time_index_->fill(builder->time_index(IndexBuilder::Closing::no)); }));
   if (valid_end < FilePosition{size().value}) {
     const std::shared_ptr<io::File> log = TRY(file());
     data_dirty_.store(true, std::memory_order_relaxed);

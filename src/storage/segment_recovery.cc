@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "record/walk.h"
 #include "storage/directory_files.h"
+#include "storage/forward_reader.h"
 #include "storage/log_loader.h"
 #include "storage/segment_file_name.h"
 
@@ -15,43 +14,23 @@ namespace {
 // Reads a file from front to back and hands out one whole entry after the other.
 class EntryReader {
  public:
-  EntryReader(const io::File& file, FilePosition end) : file_(file), end_(end) {}
+  EntryReader(const io::File& file, FilePosition end) : reader_(file, end) {}
 
   FilePosition position() const { return position_; }
 
   // The bytes of the next entry, valid until the next call. Nothing at the end and before an incomplete entry.
   // Errors: io; corrupt when the length field is impossible.
   Result<std::optional<BytesView>> next() {
-    const std::optional<BytesView> prefix_bytes = TRY(bytes_at_position(record::kMagicPrefix));
+    const std::optional<BytesView> prefix_bytes = TRY(reader_.bytes_at(position_, record::kMagicPrefix));
     if (!prefix_bytes) return prefix_bytes;
     const record::EntryPrefix prefix = TRY(record::read_prefix(*prefix_bytes));
-    return bytes_at_position(static_cast<std::size_t>(prefix.total_size().value));
+    return reader_.bytes_at(position_, static_cast<std::size_t>(prefix.total_size().value));
   }
   void step_over(BytesView entry) { position_ += ByteCount{static_cast<std::int64_t>(entry.size())}; }
 
  private:
-  Result<std::optional<BytesView>> bytes_at_position(std::size_t wanted) {
-    const auto left = static_cast<std::size_t>((end_ - position_).value);
-    if (wanted > left) return std::optional<BytesView>();
-    auto skip = static_cast<std::size_t>((position_ - buffer_start_).value);
-    if (skip + wanted > filled_) {
-      buffer_.resize(std::max(kChunk, wanted));
-      const std::size_t size = std::min(left, buffer_.size());
-      filled_ = TRY(file_.read_at(position_, MutableBytesView(buffer_.data(), size)));
-      buffer_start_ = position_;
-      skip = 0;
-      if (wanted > filled_) return std::optional<BytesView>();
-    }
-    return std::optional<BytesView>(BytesView(buffer_).subspan(skip, wanted));
-  }
-
-  static constexpr std::size_t kChunk = 1 * MiB;
-  const io::File& file_;
+  ForwardReader reader_;
   FilePosition position_{0};
-  FilePosition end_;
-  ByteVector buffer_;
-  FilePosition buffer_start_{0};
-  std::size_t filled_ = 0;
 };
 
 BatchInfo to_batch_info(const record::EntryInfo& entry, FilePosition position) {
@@ -128,7 +107,7 @@ class SegmentRecovery {
                                               next_offset_)};
     }
     const BatchInfo info = to_batch_info(entry, position);
-    TRY(segment_.rebuild_with(info));
+    segment_.rebuild_with(info);
     next_offset_ = next(entry.last_offset);
     if (!entry.header) return {};
     if (info.leader_epoch >= 0) {

@@ -64,6 +64,11 @@ Result<void> TimeIndex::maybe_append(TimestampMs taken, Offset offset, Slot slot
   return file_->append(bytes);
 }
 
+Result<void> TimeIndex::fill(BytesView entries) {
+  CHECK(file_->entries() == 0, "{} has {} entries", path(), file_->entries());
+  return file_->append(entries);
+}
+
 std::optional<TimeEntry> TimeIndex::entry(std::int64_t i) const {
   return file_->read([&](BytesView entries) -> std::optional<TimeEntry> {
     if (i < 0 || i >= static_cast<std::int64_t>(entries.size() / kEntrySize)) return std::nullopt;

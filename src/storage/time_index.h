@@ -46,6 +46,8 @@ class TimeIndex {
   enum class Slot { ordinary, closing };
   Result<void> maybe_append(TimestampMs timestamp, Offset offset, Slot slot = Slot::ordinary);
 
+  Result<void> fill(BytesView entries);  // as OffsetIndex::fill
+
   std::int64_t entries() const { return file_->entries(); }
   std::int64_t max_entries() const { return file_->max_entries(); }
   bool is_full() const { return entries() >= max_entries() - 1; }  // one slot is reserved

@@ -1,4 +1,4 @@
-// storage/cleaner/batch_chunks.h — a segment's file in pieces of whole batches, as large as a buffer.
+// storage/cleaner/batch_chunks.h — a segment's file in pieces of whole batches, about as large as a window.
 //
 // Legacy entries count as batches. One thread.
 #pragma once
@@ -7,15 +7,15 @@
 #include "base/file_range.h"
 #include "base/result.h"
 #include "base/types.h"
+#include "storage/forward_reader.h"
 
 namespace cordwood::storage {
 
 class BatchChunks {
  public:
-  // `file` and `buffer` must outlive the chunks; `buffer` is as large as a chunk should be, and grows where a batch is
-  // larger. `end` is exclusive.
-  BatchChunks(const ByteSource& file, FilePosition from, FilePosition end, ByteVector& buffer)
-      : file_(file), position_(from), end_(end), buffer_(buffer) {}
+  // `file` must outlive the chunks. `end` is exclusive. A chunk is larger than the window where a batch is.
+  BatchChunks(const ByteSource& file, FilePosition from, FilePosition end, ByteCount window)
+      : reader_(file, end, window), position_(from), end_(end) {}
 
   // The next whole batches, at least one; empty at the end. Valid until the next call. Errors: io; corrupt for a length
   // that no batch has, and for an incomplete batch at the end.
@@ -24,11 +24,10 @@ class BatchChunks {
   FilePosition position() const { return chunk_; }
 
  private:
-  const ByteSource& file_;
+  ForwardReader reader_;
   FilePosition position_;
   FilePosition end_;
   FilePosition chunk_{0};
-  ByteVector& buffer_;
 };
 
 // The entry at the start of `chunk`, which next() gave: its bytes.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "storage/cleaner/batch_chunks.h"
 #include "storage/cleaner/batch_filter.h"
@@ -25,9 +26,8 @@ class CleaningPass {
         settings_(settings),
         config_(log.config()),
         started_(environment.clock->now()),
-        view_(log.view_for_cleaning()) {
-    buffer_.resize(static_cast<std::size_t>(std::max<std::int64_t>(settings.read_buffer.value, 1)));
-  }
+        view_(log.view_for_cleaning()),
+        window_(std::min(settings.read_buffer, ForwardReader::kWindow)) {}
 
   Result<PassResult> run() {
     PassResult result;
@@ -47,7 +47,7 @@ class CleaningPass {
  private:
   Result<void> build_map() {
     map_.start((verdict_.first_uncleanable - verdict_.first_dirty).value, verdict_.first_dirty);
-    OffsetMapBuilder builder(map_, view_.segments, {verdict_.first_dirty, verdict_.first_uncleanable}, buffer_,
+    OffsetMapBuilder builder(map_, view_.segments, {verdict_.first_dirty, verdict_.first_uncleanable}, window_,
                              settings_.between);
     builder.limits = limits();
     TRY(builder.run());
@@ -133,7 +133,7 @@ class CleaningPass {
 
   Result<void> filter_segment(const Segment& source, BatchFilter& filter, SegmentRewriter& rewriter) {
     const std::shared_ptr<io::File> file = TRY(source.file());
-    BatchChunks chunks(*file, FilePosition{0}, FilePosition{source.size().value}, buffer_);
+    BatchChunks chunks(*file, FilePosition{0}, FilePosition{source.size().value}, window_);
     while (true) {
       BytesView rest = TRY(chunks.next());
       if (rest.empty()) return {};
@@ -152,7 +152,7 @@ class CleaningPass {
         TRY(rewriter.take(*batch));
         rest = rest.subspan(entry.size());
       }
-      if (rewriter.output().size() >= buffer_.size()) TRY(write_out(rewriter));
+      if (std::cmp_greater_equal(rewriter.output().size(), settings_.read_buffer.value)) TRY(write_out(rewriter));
     }
   }
 
@@ -169,7 +169,7 @@ class CleaningPass {
   const LogConfig config_;
   const TimestampMs started_;
   const CleaningView view_;
-  ByteVector buffer_;
+  const ByteCount window_;
   PassStatistics* statistics_ = nullptr;
 };
 

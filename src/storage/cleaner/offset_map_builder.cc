@@ -47,7 +47,7 @@ Result<OffsetMapBuilder::Goes> OffsetMapBuilder::take_segment(const Segment& seg
     const std::optional<BatchInfo> first = TRY(segment.find_batch(range_.first_dirty, end));
     from = first ? first->position : end;
   }
-  BatchChunks chunks(*file, from, end, buffer_);
+  BatchChunks chunks(*file, from, end, window_);
   while (true) {
     BytesView rest = TRY(chunks.next());
     if (rest.empty()) break;

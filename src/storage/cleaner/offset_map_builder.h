@@ -29,10 +29,10 @@ class OffsetMapBuilder {
     Offset first_dirty;
     Offset end;  // the base of a segment
   };
-  // Everything must outlive the builder; `buffer` is what the files are read into.
-  OffsetMapBuilder(OffsetMap& map, std::shared_ptr<const SegmentList> segments, Range range, ByteVector& buffer,
+  // Everything must outlive the builder; the files are read by so much as `window` at once.
+  OffsetMapBuilder(OffsetMap& map, std::shared_ptr<const SegmentList> segments, Range range, ByteCount window,
                    const std::function<Result<void>(ByteCount)>& between)
-      : map_(map), segments_(std::move(segments)), range_(range), buffer_(buffer), between_(between) {}
+      : map_(map), segments_(std::move(segments)), range_(range), window_(window), between_(between) {}
   record::DecompressionLimits limits;
 
   // Errors: those of `between`; io; corrupt.
@@ -50,7 +50,7 @@ class OffsetMapBuilder {
   OffsetMap& map_;
   const std::shared_ptr<const SegmentList> segments_;
   const Range range_;
-  ByteVector& buffer_;
+  const ByteCount window_;
   const std::function<Result<void>(ByteCount)>& between_;
   TransactionTracker transactions_;
   std::int64_t records_read_ = 0;
