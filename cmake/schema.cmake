@@ -32,6 +32,8 @@ function(cordwood_schema folder)
     DEPENDS ${ARG_SCHEMAS} ${compiler}
     COMMENT "Compiling the schemas of ${ARG_PREFIX}"
     VERBATIM)
+  # They are as large as a unit should be.
+  set_source_files_properties(${units} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(cordwood_${folder} PRIVATE ${units} ${headers})
   # generated_sources: all of them and nothing compiled, for lint.
   add_custom_target(${folder}_${ARG_NAME}_sources DEPENDS ${headers} ${units})
