@@ -113,8 +113,11 @@ class Load:
     def settle(self, who):
         """Nothing is on its way any more: all that was sent is acknowledged."""
         self.may_write.clear()
-        for codec, producer in self.producers.items():
-            check_equal(producer.flush(60), 0, f"{who}: records left in the producer of {codec} ({self.failure})")
+        deadline = time.monotonic() + 90
+        for producer in self.producers.values():
+            producer.flush(max(0.1, deadline - time.monotonic()))
+        left = {codec: len(producer) for codec, producer in self.producers.items() if len(producer) > 0}
+        check(not left, f"{who}: records left in the producers: {left} ({self.failure})")
         check(self.failure is None, f"{who}: {self.failure}")
 
     def acknowledged(self):
@@ -293,6 +296,8 @@ def complaints(text):
 def take_turn(turn, broker, directory, load, group, topics, was_killed):
     who = f"turn {turn}, {type(broker).__name__}"
     said_before = len(broker.output()) if os.path.exists(broker.log) else 0
+    starts = {at: known.read_from for at, known in load.known.items()}
+    cleaned = cleaned_offsets(directory)
     began = time.monotonic()
     broker.start()
     started = time.monotonic()
@@ -307,19 +312,18 @@ def take_turn(turn, broker, directory, load, group, topics, was_killed):
         group.check(broker, who)
     checked = time.monotonic()
 
-    starts = {at: known.read_from for at, known in load.known.items()}
-    cleaned = cleaned_offsets(directory)
     before = load.acknowledged()
     load.may_write.set()
     topics.change(admin, turn)
     group.join(broker)
     commits = group.walk(LOAD_SECONDS)
-    # A look at the working of retention and cleaner, which have a moment after their interval for it.
-    deadline = time.monotonic() + 20
+    # What retention and cleaner have done in this turn. Which log is cleaned first is the cleaner's own affair.
+    deadline = time.monotonic() + 60
     while True:
         moved = [at for at in starts if at[0] == DELETE and
                  read_start(broker, *at) > starts[at]]
-        further = [at for at, offset in cleaned_offsets(directory).items() if at[0] == COMPACT and offset > cleaned.get(at, 0)]
+        further = [at for at, offset in cleaned_offsets(directory).items()
+                   if at[0] in (COMPACT, BOTH) and offset > cleaned.get(at, 0)]
         if moved and further:
             break
         check(time.monotonic() < deadline, f"{who}: retention moved {moved}, the cleaner worked on {further}")
