@@ -1,6 +1,6 @@
 // How many records a second a pass of the cleaner takes: compaction_bench make <directory> <records> <keys> <bytes per value>
-// writes a log of batches of about 16 KiB in segments of 64 MiB, whose keys are drawn at random; run <directory> cleans
-// it once.
+// writes a log of batches of about 16 KiB in segments of 64 MiB, whose keys are drawn at random; run <warm-up directory>
+// <directory> cleans each once, with one offset map as a cleaner's thread has it, and reports the second.
 #include <cstring>
 
 #include "measuring.h"
@@ -45,21 +45,23 @@ void make(const std::string& directory, std::int64_t records, std::uint64_t keys
   bench::must(log->close_cleanly());
 }
 
-void run(const std::string& directory) {
-  bench::Surroundings around;
+enum class Report { no, yes };
+
+void run(bench::Surroundings& around, storage::OffsetMap& map, const std::string& directory, Report report) {
   auto log = open(around, directory);
   auto facts = bench::must(log->cleanable_facts({}));
   const storage::CleaningVerdict verdict = storage::judge(facts, log->config(), around.clock.now());
-  storage::OffsetMap map(ByteCount{128 * MiB}, 0.9, around.random);
   storage::PassSettings settings;
   settings.between = [](ByteCount) { return Result<void>(); };
   storage::PassResult result;
   const bench::Measured measured =
       bench::measure(around.clock, [&] { result = bench::must(storage::clean_log(*log, around.environment(), verdict, map, settings)); });
-  fmt::print(R"({{"side": "cordwood", "bench": "compact", "records": {}, "kept": {}, "bytes": {}, "end": {}, "wall_s": {:.6f}, "cpu_s": {:.6f}}})"
-             "\n",
-             result.statistics.records_read, result.statistics.records_kept, result.statistics.bytes_read, result.end,
-             measured.wall_s, measured.cpu_s);
+  if (report == Report::yes) {
+    fmt::print(R"({{"side": "cordwood", "bench": "compact", "records": {}, "kept": {}, "bytes": {}, "end": {}, "wall_s": {:.6f}, "cpu_s": {:.6f}}})"
+               "\n",
+               result.statistics.records_read, result.statistics.records_kept, result.statistics.bytes_read, result.end,
+               measured.wall_s, measured.cpu_s);
+  }
   bench::must(log->close_cleanly());
 }
 
@@ -68,10 +70,13 @@ void run(const std::string& directory) {
 int main(int argc, char** argv) {
   if (argc == 6 && std::strcmp(argv[1], "make") == 0) {
     make(argv[2], std::atoll(argv[3]), static_cast<std::uint64_t>(std::atoll(argv[4])), static_cast<std::size_t>(std::atoll(argv[5])));
-  } else if (argc == 3 && std::strcmp(argv[1], "run") == 0) {
-    run(argv[2]);
+  } else if (argc == 4 && std::strcmp(argv[1], "run") == 0) {
+    bench::Surroundings around;
+    storage::OffsetMap map(ByteCount{128 * MiB}, 0.9, around.random);
+    run(around, map, argv[2], Report::no);
+    run(around, map, argv[3], Report::yes);
   } else {
-    std::fprintf(stderr, "usage: compaction_bench make <directory> <records> <keys> <bytes per value> | run <directory>\n");
+    std::fprintf(stderr, "usage: compaction_bench make <directory> <records> <keys> <bytes per value> | run <warm-up directory> <directory>\n");
     return 1;
   }
   return 0;
