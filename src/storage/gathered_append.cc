@@ -24,7 +24,7 @@ std::vector<BatchToAppend> PartitionLog::Impl::gather(std::span<const MutableByt
   Result<RollCandidate> segment = active().roll_candidate();
   if (!segment) return run;
   const TimestampMs now = env.clock->now();
-  ProducerState ahead(options.producer.expiration_ms);
+  ProducerState ahead(producer_expiration);
   Offset base_offset = end.load().offset;
   for (const MutableBytesView batch : batches.first(std::min(batches.size(), kMostGathered))) {
     const BatchToAppend entry = stamp_batch(batch, base_offset, leader_epoch);
