@@ -154,10 +154,11 @@ class ProduceCall final : public StagedProduce {
 
   bool is_answered() const { return request_.acks != 0; }
   std::shared_ptr<const protocol::Peer> peer() const { return exchange_.peer_ptr(); }
-  std::size_t frame_bytes() { return exchange_.body().size(); }
+  // What it keeps in memory until it is written.
+  std::size_t held_bytes() { return exchange_.body().size() + rebuilt_bytes_; }
 
   void list(std::vector<StagedAppend*>& into) override {
-    for (Staged& staged : staged_) into.push_back(&staged);
+    for (std::size_t i = written_; i < staged_.size(); ++i) into.push_back(&staged_[i]);
   }
 
   void finish() override {
@@ -313,7 +314,21 @@ class ProduceCall final : public StagedProduce {
     staged.topic = topic_here_;
     staged.index = index_here_;
     staged.gets_append_time = config.message_timestamp_type == record::TimestampType::log_append_time;
+    rebuilt_bytes_ += staged.validated.rebuilt.size();
+    if (rebuilt_bytes_ >= ProduceTurns::kMostStagedBytes) write_staged();
     return ErrorCode::NONE;
+  }
+
+  // What was inflated and is larger than its frame does not gather: behind all that is staged on this loop it is written at once.
+  void write_staged() {
+    broker_.scratch().produce_turns.run(exchange_.loop());
+    for (; written_ < staged_.size(); ++written_) {
+      Staged& staged = staged_[written_];
+      staged.appended = staged.partition->append(staged.batch, storage::AppendOrigin::client, storage::DueFlush::by_caller);
+      staged.batch = {};
+      staged.validated.rebuilt = ByteVector();
+    }
+    rebuilt_bytes_ = 0;
   }
 
   // What became of it in the log.
@@ -437,6 +452,8 @@ class ProduceCall final : public StagedProduce {
   std::size_t topic_here_ = 0;  // of the entry that is worked on, in the answer
   std::size_t index_here_ = 0;
   std::vector<Staged> staged_;
+  std::size_t written_ = 0;        // so many of them are in the log already
+  std::size_t rebuilt_bytes_ = 0;  // of those that are not
   std::vector<PendingProduce::Flush> flushes_;
 };
 
@@ -449,9 +466,9 @@ void handle_produce(Broker& broker, Exchange exchange) {
   if (!call->stage()) return call->finish();
   const bool is_answered = call->is_answered();
   const std::shared_ptr<const protocol::Peer> peer = call->peer();
-  const std::size_t frame_bytes = call->frame_bytes();
+  const std::size_t held_bytes = call->held_bytes();
   ProduceTurns& turns = broker.scratch().produce_turns;
-  turns.add(*peer, std::move(call), frame_bytes);
+  turns.add(*peer, std::move(call), held_bytes);
   if (!is_answered) turns.run(loop);
 }
 

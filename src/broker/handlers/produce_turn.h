@@ -41,7 +41,7 @@ class StagedProduce {
 // Threads: safe for all; what is staged is touched on its loop alone.
 class ProduceTurns {
  public:
-  // What waits for the end of a turn holds its frame: beyond this it does not wait.
+  // What waits for the end of a turn holds its frame, and batches that were compressed anew: beyond this it does not wait.
   static constexpr std::size_t kMostStagedBytes = std::size_t{1} << 20;
 
   ProduceTurns() = default;
@@ -53,11 +53,11 @@ class ProduceTurns {
     for (auto& [loop, turn] : turns_) turn->take();
   }
 
-  // On the peer's loop. Finished when the turn ends, or sooner by run(). `frame_bytes`: what it keeps in memory.
-  void add(const protocol::Peer& peer, std::unique_ptr<StagedProduce> produce, std::size_t frame_bytes) {
+  // On the peer's loop. Finished when the turn ends, or sooner by run(). `held_bytes`: what it keeps in memory.
+  void add(const protocol::Peer& peer, std::unique_ptr<StagedProduce> produce, std::size_t held_bytes) {
     std::shared_ptr<Turn> turn = turn_of(*peer.loop);
     turn->staged.push_back(std::move(produce));
-    turn->staged_bytes += frame_bytes;
+    turn->staged_bytes += held_bytes;
     turn->last_connection = peer.connection_id;
     if (turn->staged_bytes >= kMostStagedBytes) return turn->run();
     if (std::exchange(turn->end_is_posted, true)) return;

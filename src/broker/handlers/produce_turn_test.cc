@@ -103,6 +103,40 @@ TEST_F(ProduceTurnTest, AreWrittenTogetherWhenTheTurnEnds) {
   EXPECT_EQ(broker_->partitions().find("t", PartitionId{0})->log()->high_watermark().value, 9);
 }
 
+TEST_F(ProduceTurnTest, WhatWasInflatedIsWrittenAtOnce) {
+  broker_.create_topic("plain", 3, {{"compression.type", "uncompressed"}});
+  const auto plain_end = [&](std::int32_t partition) {
+    return broker_->partitions().find("plain", PartitionId{partition})->log()->log_end_offset().value;
+  };
+  record::BatchOptions options;
+  options.compression.codec = record::Codec::zstd;
+  record::BatchBuilder builder(options);
+  builder.add(TimestampMs{1'700'000'000'000}, {}, as_bytes(std::string(600'000, 'v')));
+  const ByteVector small = builder.build();
+  ASSERT_LT(small.size(), 1000u);
+  ProduceRequest request;
+  request.acks = 1;
+  auto& topic = request.topic_data.emplace_back();
+  topic.name = "plain";
+  for (std::int32_t index = 0; index < 3; ++index) {
+    auto& partition = topic.partition_data.emplace_back();
+    partition.index = index;
+    partition.records = protocol::Records{small, {}};
+  }
+  auto before = send({batch(2)});
+  auto waiting = broker_.send<ProduceResponse>(request, kVersion, broker_.connect());
+  EXPECT_EQ(log_end(), 3) << "what came before is written before";
+  EXPECT_EQ(plain_end(0), 1);
+  EXPECT_EQ(plain_end(1), 1);
+  EXPECT_EQ(plain_end(2), 0);
+  EXPECT_EQ(first_of(before).base_offset, 1);
+  for (const Answered& answer : waiting.get()->responses.at(0).partition_responses) {
+    EXPECT_EQ(answer.error_code, ErrorCode::NONE) << answer.index;
+    EXPECT_EQ(answer.base_offset, 0) << answer.index;
+  }
+  EXPECT_EQ(plain_end(2), 1);
+}
+
 TEST_F(ProduceTurnTest, EachRequestIsAnsweredWithItsOwnPartitions) {
   broker_.faults().arm({.counted = io::FileCall::write});
   std::vector<Waiting<ProduceResponse>> waiting;
