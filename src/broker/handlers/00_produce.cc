@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <string>
 #include <vector>
 
@@ -178,6 +179,8 @@ class ProduceCall final : public StagedProduce {
     std::size_t index = 0;
     bool gets_append_time = false;
   };
+  // Moved when there are more of them, never copied: `batch` may lie in `validated`.
+  static_assert(std::is_nothrow_move_constructible_v<Staged>);
 
   bool by_id() const { return exchange_.version() >= kTopicIdsFrom; }
 

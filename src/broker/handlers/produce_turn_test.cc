@@ -129,10 +129,11 @@ TEST_F(ProduceTurnTest, WhatWasInflatedIsWrittenAtOnce) {
   EXPECT_EQ(plain_end(0), 1);
   EXPECT_EQ(plain_end(1), 1);
   EXPECT_EQ(plain_end(2), 0);
+  const auto answer = waiting.get();
   EXPECT_EQ(first_of(before).base_offset, 1);
-  for (const Answered& answer : waiting.get()->responses.at(0).partition_responses) {
-    EXPECT_EQ(answer.error_code, ErrorCode::NONE) << answer.index;
-    EXPECT_EQ(answer.base_offset, 0) << answer.index;
+  for (const Answered& partition : answer->responses.at(0).partition_responses) {
+    EXPECT_EQ(partition.error_code, ErrorCode::NONE) << partition.index;
+    EXPECT_EQ(partition.base_offset, 0) << partition.index;
   }
   EXPECT_EQ(plain_end(2), 1);
 }
