@@ -177,8 +177,10 @@ std::vector<EpochEntry> PartitionLog::epochs() const {
 }
 
 ByteCount PartitionLog::size() const {
+  // Held by name: the loop alone would let go of the list before it begins.
+  const auto list = impl_->segments_view.load();
   ByteCount total{0};
-  for (const auto& segment : *impl_->segments_view.load()) total += segment->size();
+  for (const auto& segment : *list) total += segment->size();
   return total;
 }
 
