@@ -30,12 +30,13 @@ LAYERS = {
     "net": {"base", "protocol"},
     "broker": {"base", "io", "record", "protocol", "storage"},
     "client": {"base", "record", "protocol", "net"},
-    "cli": {"base", "io", "record", "storage", "protocol", "client"},
+    "cli": {"base", "io", "record", "protocol", "client"},
+    "offline": {"base", "io", "record", "storage", "protocol", "broker", "cli"},
     "inspector": {"base", "net", "record", "storage"},
     "server": None,  # sees everything
 }
 # Single headers beyond a row.
-EXTRA = {("inspector", "broker/view.h")}
+EXTRA = {("inspector", "broker/view.h"), ("cli", "broker/groups/group_records.h")}
 
 # (pattern, folders where it is allowed, what to use instead)
 BANNED = [

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/edit_distance.h"
+#include "base/properties.h"
 #include "broker/configs/broker_configs.h"
 #include "broker/configs/config_bindings.h"
 #include "broker/configs/listeners.h"
-#include "broker/configs/properties.h"
 #include "broker/metadata/image.h"
 
 namespace cordwood::broker {
@@ -17,27 +18,10 @@ namespace {
 using configs::BrokerKey;
 using configs::ConfigValue;
 using configs::Effect;
-using configs::Property;
 using Given = std::map<std::string, std::string>;
 
 // A misspelling changes few letters of a name: at most this many, and never more than a third of it.
 constexpr std::size_t kMostWrongLetters = 3;
-
-// Letters to insert, remove or replace.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 // The known key that `name` most probably means; null when none is near.
 const BrokerKey* nearest_key(std::string_view name) {
@@ -195,7 +179,7 @@ Result<Config> Config::from_properties(const std::vector<std::pair<std::string, 
 
 Result<Config> Config::from_file(std::string_view text, std::string_view file_name,
                                  const std::vector<std::pair<std::string, std::string>>& overrides, Logger& logger) {
-  auto properties = configs::read_properties(text);
+  auto properties = read_properties(text);
   if (!properties) return Error{Errc::invalid, fmt::format("{} {}", file_name, properties.error().what)};
   for (const auto& [key, value] : overrides) properties->push_back({key, value, 0});
   return make_config(*properties, file_name, logger);

@@ -97,8 +97,4 @@ struct Config {
   void set_bound_port(const std::string& listener_name, std::uint16_t port);
 };
 
-// Java properties text: comments, escapes, continuation lines, ':' '=' or blank between key and value.
-// Errors: invalid with the line.
-Result<std::vector<std::pair<std::string, std::string>>> parse_properties(std::string_view text);
-
 }  // namespace cordwood::broker

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "server/command_line.h"
 #include "server/run_broker.h"
+#include "server/run_command.h"
 
 namespace {
 
@@ -26,7 +27,9 @@ int main(int argc, char** argv) {
   using namespace cordwood;
   SystemClock clock;
   MonotonicNs began = clock.monotonic();
-  auto command = server::parse_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  if (auto code = server::run_command(argc > 0 ? argv[0] : "", words)) return *code;
+  auto command = server::parse_command_line(words);
   if (!command) return complain(command.error());
   if (std::holds_alternative<server::ShowHelp>(*command)) return print(server::help_text());
   if (std::holds_alternative<server::ShowVersion>(*command)) return print("cordwood " + server::version_text() + "\n");

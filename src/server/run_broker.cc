@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/properties.h"
 #include "base/random.h"
 #include "broker/broker.h"
 #include "broker/config.h"
@@ -28,7 +29,7 @@ Result<broker::Config> read_config(const RunBroker& command, io::FileSystem& fs,
   std::vector<std::pair<std::string, std::string>> properties;
   if (!command.properties_file.empty()) {
     ByteVector text = TRY(io::read_file(fs, command.properties_file, kLargestPropertiesFile));
-    properties = TRY(broker::parse_properties(as_text(text)));
+    properties = TRY(parse_properties(as_text(text)));
   }
   properties.insert(properties.end(), command.overrides.begin(), command.overrides.end());
   return broker::Config::from_properties(properties, logger);

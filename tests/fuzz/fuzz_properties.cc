@@ -5,9 +5,9 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "base/properties.h"
 #include "broker/config.h"
 #include "broker/configs/broker_configs.h"
-#include "broker/configs/properties.h"
 #include "broker/configs/topic_configs.h"
 
 namespace {
@@ -24,7 +24,7 @@ class SilentLogger final : public Logger {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text = as_text(std::as_bytes(std::span(data, size)));
-  auto properties = broker::configs::read_properties(text);
+  auto properties = read_properties(text);
   SilentLogger logger;
   auto config = broker::Config::from_file(text, "input", {}, logger);
   if (!properties) {

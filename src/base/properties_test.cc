@@ -1,11 +1,9 @@
 // Java's properties format: the cases below gave the same pairs with java.util.Properties 17, but for bytes above 127.
-#include "broker/configs/properties.h"
+#include "base/properties.h"
 
 #include <gtest/gtest.h>
 
-#include "broker/config.h"
-
-namespace cordwood::broker::configs {
+namespace cordwood {
 namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -70,4 +68,4 @@ TEST(Properties, NameTheLineOfAMalformedEscape) {
 }
 
 }  // namespace
-}  // namespace cordwood::broker::configs
+}  // namespace cordwood

@@ -1,15 +1,11 @@
-// The text of a properties file, as Java's Properties reads it, except that bytes above 127 are kept as they are (UTF-8)
-// where Java takes them for Latin-1.
+#include "base/properties.h"
+
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <optional>
 
-#include "broker/config.h"
-#include "broker/configs/properties.h"
-
-namespace cordwood::broker {
-namespace configs {
+namespace cordwood {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\f'; }
@@ -168,14 +164,12 @@ Result<std::vector<Property>> read_properties(std::string_view text) {
   return properties;
 }
 
-}  // namespace configs
-
 Result<std::vector<std::pair<std::string, std::string>>> parse_properties(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (configs::Property& property : TRY(configs::read_properties(text))) {
+  for (Property& property : TRY(read_properties(text))) {
     pairs.emplace_back(std::move(property.key), std::move(property.value));
   }
   return pairs;
 }
 
-}  // namespace cordwood::broker
+}  // namespace cordwood

@@ -1,0 +1,14 @@
+#include "cli/command.h"
+
+namespace cordwood::cli {
+
+extern const Command install_links_command;
+
+std::span<const Command* const> commands() {
+  static constexpr const Command* kAll[] = {
+      &install_links_command,
+  };
+  return kAll;
+}
+
+}  // namespace cordwood::cli

@@ -1,0 +1,7 @@
+#include "offline/commands.h"
+
+namespace cordwood::offline {
+
+std::span<const cli::Command* const> commands() { return {}; }
+
+}  // namespace cordwood::offline
