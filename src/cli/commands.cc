@@ -3,10 +3,12 @@
 namespace cordwood::cli {
 
 extern const Command install_links_command;
+extern const Command topics_command;
 
 std::span<const Command* const> commands() {
   static constexpr const Command* kAll[] = {
       &install_links_command,
+      &topics_command,
   };
   return kAll;
 }

@@ -1,0 +1,25 @@
+// client/reassignments.h — replicas on their way from brokers to brokers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/types.h"
+#include "client/cluster.h"
+
+namespace cordwood::client {
+
+struct Reassignment {
+  std::vector<std::int32_t> replicas;
+  std::vector<std::int32_t> adding;
+  std::vector<std::int32_t> removing;
+};
+using PartitionKey = std::pair<std::string, std::int32_t>;
+
+// Those that go on among `partitions`, or (nothing) all of the cluster.
+Outcome<std::map<PartitionKey, Reassignment>> list_reassignments(Cluster& cluster,
+                                                                 const std::optional<std::vector<PartitionKey>>& partitions);
+
+}  // namespace cordwood::client
