@@ -2,11 +2,15 @@
 
 namespace cordwood::cli {
 
+extern const Command console_consumer_command;
+extern const Command console_producer_command;
 extern const Command install_links_command;
 extern const Command topics_command;
 
 std::span<const Command* const> commands() {
   static constexpr const Command* kAll[] = {
+      &console_consumer_command,
+      &console_producer_command,
       &install_links_command,
       &topics_command,
   };

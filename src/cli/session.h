@@ -82,6 +82,8 @@ class Input {
   // Fills a part of `into` and answers how much; 0 at the end. Errors: io.
   virtual Result<std::size_t> read(MutableBytesView into) = 0;
   virtual bool is_terminal() const { return false; }
+  // To wait on, for whoever has other things to do meanwhile; -1: read() never waits.
+  virtual int descriptor() const { return -1; }
 };
 
 class DescriptorInput final : public Input {
@@ -89,6 +91,7 @@ class DescriptorInput final : public Input {
   explicit DescriptorInput(int fd) : fd_(fd) {}
   Result<std::size_t> read(MutableBytesView into) override;
   bool is_terminal() const override;
+  int descriptor() const override { return fd_; }
 
  private:
   int fd_;

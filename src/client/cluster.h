@@ -93,6 +93,8 @@ class Link {
     return *std::move(answer);
   }
   bool broken() const { return broken_; }
+  // For whoever used connection() and found it useless: the cluster makes another one.
+  void give_up() { broken_ = true; }
 
  private:
   Failure no_common_version(const char* request) const;
