@@ -1,7 +1,16 @@
 #include "offline/commands.h"
 
+#include <array>
+
 namespace cordwood::offline {
 
-std::span<const cli::Command* const> commands() { return {}; }
+extern const cli::Command dump_log_command;
+
+std::span<const cli::Command* const> commands() {
+  static constexpr std::array all = {
+      &dump_log_command,
+  };
+  return all;
+}
 
 }  // namespace cordwood::offline
