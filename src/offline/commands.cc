@@ -2,6 +2,13 @@
 
 namespace cordwood::offline {
 
-std::span<const cli::Command* const> commands() { return {}; }
+extern const cli::Command find_command;
+
+std::span<const cli::Command* const> commands() {
+  static constexpr const cli::Command* kAll[] = {
+      &find_command,
+  };
+  return kAll;
+}
 
 }  // namespace cordwood::offline
