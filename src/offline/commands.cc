@@ -1,16 +1,16 @@
 #include "offline/commands.h"
 
-#include <array>
-
 namespace cordwood::offline {
 
 extern const cli::Command dump_log_command;
+extern const cli::Command find_command;
 
 std::span<const cli::Command* const> commands() {
-  static constexpr std::array all = {
+  static constexpr const cli::Command* kAll[] = {
       &dump_log_command,
+      &find_command,
   };
-  return all;
+  return kAll;
 }
 
 }  // namespace cordwood::offline
