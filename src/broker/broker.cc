@@ -6,6 +6,7 @@
 
 #include "broker/configs/cleaner_options.h"
 #include "broker/configs/topic_configs.h"
+#include "broker/directory_claim.h"
 #include "broker/fetch_session.h"
 #include "broker/groups/coordinator.h"
 #include "broker/handlers/api_table.h"
@@ -71,18 +72,6 @@ storage::LogManagerOptions log_manager_options(const Config& config) {
   options.producer.expiration_ms = config.producer_id_expiration_ms;
   options.cleaner = configs::make_cleaner_options(config, metadata::Image{});
   return options;
-}
-
-// Whether the cluster knows a partition directory that lies on our disk as a replica of ours.
-storage::DirectoryClaim claim(const metadata::Image& image, NodeId us, const TopicPartition& partition,
-                              std::optional<Uuid> topic_id) {
-  auto topic = topic_id ? image.topic(*topic_id) : image.topic(partition.topic);
-  if (!topic || topic->name != partition.topic) return storage::DirectoryClaim::stray;
-  auto state = topic->partitions.find(partition.partition);
-  if (state == topic->partitions.end()) return storage::DirectoryClaim::stray;
-  const auto& replicas = state->second.replicas;
-  bool ours = std::find(replicas.begin(), replicas.end(), us) != replicas.end();
-  return ours ? storage::DirectoryClaim::ours : storage::DirectoryClaim::stray;
 }
 
 }  // namespace
@@ -161,7 +150,7 @@ Result<void> Broker::load_logs(StartOptions options) {
     return configs::make_log_config(config_, *image, topic);
   };
   callbacks.claim = [this, image = image()](const TopicPartition& partition, std::optional<Uuid> topic_id, Uuid) {
-    return claim(*image, config_.node_id, partition, topic_id);
+    return claim_of(*image, config_.node_id, partition, topic_id);
   };
   callbacks.grace = options.loading_grace;
   callbacks.progress = std::move(options.progress);

@@ -207,7 +207,9 @@ class OverlayFile final : public File {
 
   int native_fd() const override { return -1; }
   Result<std::size_t> read_at(FilePosition position, MutableBytesView into) const override {
-    return content_->read(position.value, into);
+    const std::size_t count = TRY(content_->read(position.value, into));
+    fs_.note_read(path_, position, count);
+    return count;
   }
   Result<void> write_at(FilePosition position, BytesView bytes) override { return content_->write(position.value, bytes); }
   Result<void> write_at(FilePosition position, std::span<const BytesView> pieces) override {

@@ -5,10 +5,12 @@
 // writing. Locks are granted, whoever holds them below. Safe for all threads, like the one below, which must outlive it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -42,6 +44,14 @@ class OverlayFileSystem final : public FileSystem {
   Result<DiskSpace> space(const Path& directory) override;
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override;
 
+  // Called for every read of a file, whatever answers it, on the thread that reads: how a search went can be watched. Set before
+  // anybody reads beside.
+  using ReadObserver = std::function<void(const Path& path, FilePosition position, ByteCount size)>;
+  void watch_reads(ReadObserver observer) { observer_ = std::move(observer); }
+  void note_read(const Path& path, FilePosition position, std::size_t size) const {
+    if (observer_) observer_(path, position, ByteCount{static_cast<std::int64_t>(size)});
+  }
+
   // A handle of this file goes: what was changed is kept.
   void release(const Path& path, const std::shared_ptr<overlay::Content>& content);
 
@@ -61,6 +71,7 @@ class OverlayFileSystem final : public FileSystem {
 
   FileSystem& below_;
   const Clock& clock_;
+  ReadObserver observer_;
   Mutex mu_;
   std::map<Path, Node> nodes_ GUARDED_BY(mu_);
   // Files that are open, changed or not: one content each.

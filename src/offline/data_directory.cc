@@ -94,7 +94,7 @@ class DirectoryReading {
 
   void single_partition(const io::Path& path, const storage::PartitionDirectoryName& name) {
     const std::size_t index = data_.log_dirs.size();
-    data_.log_dirs.emplace_back().path = io::Path(io::parent_of(path));
+    data_.log_dirs.push_back({.path = io::Path(io::parent_of(path)), .is_whole = false});
     data_.partitions.push_back(describe(path, name, index));
   }
 

@@ -47,6 +47,7 @@ struct LogDirOnDisk {
   std::optional<storage::MetaProperties> meta;
   bool in_use = false;  // a broker holds its .lock
   bool clean = false;   // .kafka_cleanshutdown is there
+  bool is_whole = true;  // all of it was looked at, not one partition of it
 };
 
 struct DataDirectory {
