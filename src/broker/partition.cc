@@ -12,7 +12,7 @@ using protocol::ErrorCode;
 Partition::Partition(TopicPartition name, Uuid topic_id, NodeId this_node, std::shared_ptr<storage::PartitionLog> log)
     : name_(std::move(name)), topic_id_(topic_id), this_node_(this_node), log_(std::move(log)) {}
 
-bool Partition::leads() const { return applied_ && !retired_ && !lost_ && state_.leader == this_node_; }
+bool Partition::leads() const { return applied_ && !retired_ && !lost_ && role_.leader == this_node_; }
 
 ErrorCode Partition::why_not_leader() const {
   if (leads()) return ErrorCode::NONE;
@@ -20,7 +20,7 @@ ErrorCode Partition::why_not_leader() const {
 }
 
 void Partition::advance_high_watermark() {
-  if (state_.isr.size() == 1 && state_.isr.front() == this_node_) log_->set_high_watermark(log_->settled_end());
+  if (role_.isr_is_this_node) log_->set_high_watermark(log_->settled_end());
 }
 
 Result<void> Partition::apply(const metadata::PartitionState& state) {
@@ -28,8 +28,12 @@ Result<void> Partition::apply(const metadata::PartitionState& state) {
   {
     std::unique_lock lock(role_mu_);
     bool led = leads();
-    bool new_epoch = !applied_ || state_.leader_epoch != state.leader_epoch;
-    state_ = state;
+    bool new_epoch = !applied_ || role_.leader_epoch != state.leader_epoch;
+    role_ = {.leader = state.leader,
+             .leader_epoch = state.leader_epoch,
+             .isr_size = static_cast<std::uint32_t>(state.isr.size()),
+             .isr_is_this_node = state.isr == std::vector{this_node_},
+             .replicas = state.replicas};
     applied_ = true;
     if (leads()) {
       // An epoch without records is on the disk as well: OffsetForLeaderEpoch must know where it began.
@@ -44,22 +48,22 @@ Result<void> Partition::apply(const metadata::PartitionState& state) {
 Partition::Leadership Partition::leadership() const {
   std::shared_lock lock(role_mu_);
   if (!applied_) return {};
-  return {leads(), state_.leader_epoch, state_.leader, state_.isr.size(), state_.replicas.size()};
+  return {leads(), role_.leader_epoch, role_.leader, role_.isr_size, role_.replicas.size()};
 }
 
 ErrorCode Partition::check_leader(std::int32_t current_epoch) const {
   std::shared_lock lock(role_mu_);
   // The epoch first: a client with an old epoch learns that rather than that we do not lead.
   if (current_epoch >= 0 && applied_ && !retired_ && !lost_) {
-    if (current_epoch < state_.leader_epoch) return ErrorCode::FENCED_LEADER_EPOCH;
-    if (current_epoch > state_.leader_epoch) return ErrorCode::UNKNOWN_LEADER_EPOCH;
+    if (current_epoch < role_.leader_epoch) return ErrorCode::FENCED_LEADER_EPOCH;
+    if (current_epoch > role_.leader_epoch) return ErrorCode::UNKNOWN_LEADER_EPOCH;
   }
   return why_not_leader();
 }
 
 bool Partition::is_remote_replica(NodeId node) const {
   std::shared_lock lock(role_mu_);
-  return applied_ && node != this_node_ && std::ranges::find(state_.replicas, node) != state_.replicas.end();
+  return applied_ && node != this_node_ && std::ranges::find(role_.replicas, node) != role_.replicas.end();
 }
 
 std::optional<Partition::Appended> Partition::refusal(storage::AppendOrigin origin) const {
@@ -84,7 +88,7 @@ Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOri
     std::shared_lock lock(role_mu_);
     if (std::optional<Appended> refused = refusal(origin)) return std::move(*refused);
     static_cast<storage::AppendResult&>(appended) =
-        log_->append_as_leader(batch, LeaderEpoch{state_.leader_epoch}, origin, {}, due_flush);
+        log_->append_as_leader(batch, LeaderEpoch{role_.leader_epoch}, origin, {}, due_flush);
     if (appended.fault != storage::AppendFault::none) {
       appended.code = error_code_of(appended);
       return appended;
@@ -104,7 +108,7 @@ std::vector<Partition::Appended> Partition::append_all(std::span<const MutableBy
     std::shared_lock lock(role_mu_);
     if (std::optional<Appended> refused = refusal(origin)) return std::vector<Appended>(batches.size(), *refused);
     std::vector<storage::AppendResult> results;
-    log_->append_all_as_leader(batches, LeaderEpoch{state_.leader_epoch}, origin, results);
+    log_->append_all_as_leader(batches, LeaderEpoch{role_.leader_epoch}, origin, results);
     for (storage::AppendResult& result : results) {
       Appended& appended = all.emplace_back();
       static_cast<storage::AppendResult&>(appended) = std::move(result);

@@ -90,8 +90,16 @@ class Partition {
   void advance_high_watermark();  // with role_mu_ held
 
   mutable std::shared_mutex role_mu_;  // guards what follows
-  metadata::PartitionState state_;
-  bool applied_ = false;  // state_ was set once
+  // Of the metadata's state what matters here.
+  struct Role {
+    std::optional<NodeId> leader;
+    std::int32_t leader_epoch = 0;
+    std::uint32_t isr_size = 0;
+    bool isr_is_this_node = false;  // and nobody else
+    std::vector<NodeId> replicas;
+  };
+  Role role_;
+  bool applied_ = false;  // role_ was set once
   bool retired_ = false;
   bool lost_ = false;  // the log directory failed
 

@@ -80,26 +80,25 @@ constexpr std::size_t kIdleSyncs = 100;
 }  // namespace
 
 // A roll asks for a flush of what it closed; a failed write takes the directory offline.
-void LogManager::Impl::watch(const std::shared_ptr<PartitionLog>& log) {
-  std::weak_ptr<PartitionLog> weak = log;
-  std::shared_ptr<Tasks> shared_tasks = tasks;
-  log->on_roll([this, weak, shared_tasks](Offset new_base) {
+// What is captured fits into a std::function without a place of its own on the heap: there are many logs.
+void LogManager::Impl::watch(const std::shared_ptr<PartitionLog>& watched) {
+  PartitionLog* const log = watched.get();
+  log->on_roll([this, log](Offset new_base) {
     MutexLock lock(executor_mu);
     if (executor == nullptr) return;
-    executor->post([weak, shared_tasks, new_base] {
+    executor->post([weak = log->weak_from_this(), shared_tasks = tasks, new_base] {
       MutexLock running(shared_tasks->mu);
       if (shared_tasks->stopped) return;
       // A failure is reported through on_failure.
       if (std::shared_ptr<PartitionLog> alive = weak.lock()) alive->flush_up_to(new_base).has_value();
     });
   });
-  log->on_failure([this, weak](const Error& why) {
-    std::shared_ptr<PartitionLog> alive = weak.lock();
-    if (!alive || ended.load()) return;
-    if (const std::optional<std::size_t> index = directory_index(alive->directory())) set_offline(*index, why);
+  log->on_failure([this, log](const Error& why) {
+    if (ended.load()) return;
+    if (const std::optional<std::size_t> index = directory_index(log->directory())) set_offline(*index, why);
   });
-  log->on_index_damage([this, weak] {
-    run_later(DurationMs{0}, [this, weak] {
+  log->on_index_damage([this, log] {
+    run_later(DurationMs{0}, [this, weak = log->weak_from_this()] {
       const std::shared_ptr<PartitionLog> alive = weak.lock();
       if (!alive) return;
       const Result<void> repaired = alive->repair_indexes();
@@ -107,13 +106,12 @@ void LogManager::Impl::watch(const std::shared_ptr<PartitionLog>& log) {
       env.logger->warn("{}: an index cannot be made anew: {}", alive->directory(), repaired.error().message());
     });
   });
-  remove_retired_later(log);
+  remove_retired_later(watched);
 }
 
-void LogManager::Impl::remove_retired_later(const std::shared_ptr<PartitionLog>& log) {
-  std::weak_ptr<PartitionLog> weak = log;
-  log->on_retired([this, weak](DurationMs delay) {
-    run_later(delay, [this, weak] {
+void LogManager::Impl::remove_retired_later(const std::shared_ptr<PartitionLog>& watched) {
+  watched->on_retired([this, log = watched.get()](DurationMs delay) {
+    run_later(delay, [this, weak = log->weak_from_this()] {
       std::shared_ptr<PartitionLog> alive = weak.lock();
       if (!alive) return;
       Result<void> removed = alive->remove_retired_files();
@@ -251,19 +249,12 @@ Result<void> LogManager::shut_down(std::int64_t broker_epoch) {
     MutexLock lock(mu);
     if (!first_error) first_error = error;
   };
-  std::atomic<std::size_t> next{0};
-  const auto close_some = [&] {
-    for (std::size_t i = next.fetch_add(1); i < entries.size(); i = next.fetch_add(1)) {
-      Result<void> closed = entries[i].log->close_cleanly();
-      if (closed) continue;
-      impl.env.logger->error("{} was not closed cleanly: {}", entries[i].log->directory(), closed.error().message());
-      note(entries[i].directory, closed.error());
-    }
-  };
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < std::min(impl.load_threads(), entries.size()); ++i) threads.emplace_back(close_some);
-  close_some();
-  for (std::thread& thread : threads) thread.join();
+  impl.sync_all(entries.size(), [&](std::size_t i) {
+    Result<void> closed = entries[i].log->close_cleanly();
+    if (closed) return;
+    impl.env.logger->error("{} was not closed cleanly: {}", entries[i].log->directory(), closed.error().message());
+    note(entries[i].directory, closed.error());
+  });
 
   for (std::size_t i = 0; i < impl.managed.size(); ++i) {
     ManagedDirectory& directory = *impl.managed[i];

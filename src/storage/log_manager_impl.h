@@ -98,6 +98,8 @@ struct LogManager::Impl {
 
   // --- log_manager_loading.cc: all of them ---
   std::size_t load_threads() const;
+  // Calls `sync` with each number below `count`, on several threads, and returns when all is done.
+  static void sync_all(std::size_t count, const std::function<void(std::size_t)>& sync);
   Result<std::vector<PendingPtr>> find_logs();
   Result<void> settle_moves(std::vector<PendingPtr>& found) REQUIRES(loading_mu);
   // Two directories with the name of one partition: strays make way. Errors: invalid when both are ours.

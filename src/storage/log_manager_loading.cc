@@ -38,6 +38,20 @@ std::size_t LogManager::Impl::load_threads() const {
   return std::max<std::size_t>(asked, std::thread::hardware_concurrency());
 }
 
+// Not one a core: these threads wait, and a journal writes what many of them wait for at once. 2,000 new logs of an ext4 were
+// closed in 10.4 s by two of them, in 2.2 s by eight and by thirty-two.
+void LogManager::Impl::sync_all(std::size_t count, const std::function<void(std::size_t)>& sync) {
+  constexpr std::size_t kThreads = 16;
+  std::atomic<std::size_t> next{0};
+  const auto sync_some = [&] {
+    for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) sync(i);
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < std::min(kThreads, count); ++i) threads.emplace_back(sync_some);
+  sync_some();
+  for (std::thread& thread : threads) thread.join();
+}
+
 std::vector<LogManager::Impl::PendingPtr> LogManager::Impl::pending_in(std::size_t directory) const {
   std::vector<PendingPtr> pending;
   if (loading_count.load(std::memory_order_acquire) == 0) return pending;
@@ -309,20 +323,12 @@ Error LogManager::Impl::interrupt_load() {
   return Error{Errc::closed, fmt::format("stopped while the logs were loading ({})", reached)};
 }
 
-// Makes what recovery found durable, with all threads, so that recovery points may lie behind it.
+// Makes what recovery found durable, so that recovery points may lie behind it.
 void LogManager::Impl::flush_recovered() {
   std::vector<Entry> recovered = entries();
   std::erase_if(recovered, [](const Entry& entry) { return entry.log->recovery().segments_recovered == 0; });
-  std::atomic<std::size_t> next{0};
-  const auto flush_some = [&] {
-    for (std::size_t i = next.fetch_add(1); i < recovered.size(); i = next.fetch_add(1)) {
-      recovered[i].log->flush().has_value();  // a failure takes the directory offline
-    }
-  };
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < std::min(load_threads(), recovered.size()); ++i) threads.emplace_back(flush_some);
-  flush_some();
-  for (std::thread& thread : threads) thread.join();
+  // A failure takes the directory offline.
+  sync_all(recovered.size(), [&](std::size_t i) { recovered[i].log->flush().has_value(); });
 }
 
 // Does nothing before there is an executor: start_background() then calls for all.

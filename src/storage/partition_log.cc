@@ -222,7 +222,7 @@ void PartitionLog::on_failure(std::function<void(const Error&)> callback) {
 void PartitionLog::Impl::fail(const Error& why) {
   {
     MutexLock lock(failure_mu);
-    if (!failure) failure = why;
+    if (!failure) failure = std::make_unique<const Error>(why);
   }
   failed.store(true, std::memory_order_release);
 }

@@ -165,7 +165,7 @@ struct RetiredFiles {
   MonotonicNs due;
 };
 
-class PartitionLog {
+class PartitionLog : public std::enable_shared_from_this<PartitionLog> {
  public:
   // Opens the directory (made when absent), recovers when needed. Errors: io; no_space when records that recovery must cut
   // off cannot be kept; corrupt for a .log file longer than 2^31-1 bytes; closed when the watch asked to stop.

@@ -175,16 +175,16 @@ struct PartitionLog::Impl {
   std::function<void(Offset)> roll_callback GUARDED_BY(mu);
   std::function<void(const Error&)> failure_callback GUARDED_BY(mu);
   std::function<void()> repair_callback GUARDED_BY(mu);
-  mutable std::atomic<bool> repair_asked{false};
   bool directory_unsynced GUARDED_BY(mu) = false;  // its name may not be durable: new, or made by a life that was cut off
   // After an unclean stop segments below the recovery point may lack a durable name: it covers deleted records
   // without a flush.
   bool names_unsynced GUARDED_BY(mu) = false;
   bool metadata_unsynced GUARDED_BY(mu) = false;  // partition.metadata was written and not synced yet
-  std::uint64_t truncations GUARDED_BY(mu) = 0;
   bool torn_tail GUARDED_BY(mu) = false;  // bytes behind the last whole batch of the active segment
   bool closed GUARDED_BY(mu) = false;
   bool renamed GUARDED_BY(mu) = false;    // for deletion: nothing is written any more
+  mutable std::atomic<bool> repair_asked{false};
+  std::uint64_t truncations GUARDED_BY(mu) = 0;
 
   std::atomic<Offset> recovery_point;      // all below was flushed
   std::atomic<Offset> given_up{Offset{0}};  // all below was deleted
@@ -192,10 +192,9 @@ struct PartitionLog::Impl {
   std::atomic<Offset> synced_to{Offset{0}};
   std::atomic<Offset> flush_due{Offset{0}};  // the end of the last append that made a flush due
   std::atomic<bool> short_of_space{false};
+  std::atomic<bool> closed_cleanly{false};
   std::atomic<TimestampMs> last_flush;
   std::atomic<Offset> first_unstable{Offset{-1}};  // -1: none
-
-  std::atomic<bool> closed_cleanly{false};
 
   mutable Mutex retired_mu;  // nothing is locked under it
   std::vector<RetiredFiles> retired GUARDED_BY(retired_mu);
@@ -209,7 +208,7 @@ struct PartitionLog::Impl {
   Complaint last_complaint GUARDED_BY(retired_mu);
 
   mutable Mutex failure_mu;
-  std::optional<Error> failure GUARDED_BY(failure_mu);
+  std::unique_ptr<const Error> failure GUARDED_BY(failure_mu);  // the first one
 };
 
 }  // namespace cordwood::storage

@@ -116,6 +116,25 @@ TEST(LogRetention, NeverPassesTheHighWatermark) {
   EXPECT_EQ(log->log_start_offset(), Offset{2});
 }
 
+// An append has moved the end and not yet the high watermark: of that moment nothing is said, unless the rule would take it.
+TEST(LogRetention, ComplainsOfTheHighWatermarkOnlyWhereTimeIsUp) {
+  World world;
+  world.clock.set(kStart);
+  auto log = open_log(world, options_with(10'000));
+  fill(*log, 1);
+  BatchSpec spec;
+  spec.timestamp = kStart;
+  ByteVector batch = make_batch_of_size(400, spec);
+  ASSERT_EQ(log->append_as_leader(batch, {0}, AppendOrigin::client).fault, AppendFault::none);
+  ASSERT_LT(log->high_watermark(), log->log_end_offset());
+  const auto complaint = HasSubstr("active segment 0 (offsets 0 to 1, 800 bytes) stays, though the time rule would take it");
+  EXPECT_FALSE(log->retention_due(world.clock.now()).value());
+  EXPECT_THAT(world.logger.lines(), Not(Contains(HasSubstr("stays"))));
+  world.clock.set({kStart.value + 10'001});
+  EXPECT_FALSE(log->retention_due(world.clock.now()).value());
+  EXPECT_THAT(world.logger.lines(), Contains(complaint));
+}
+
 TEST(LogRetention, TheFileTimeCountsWhereNoRecordHasATime) {
   World world;
   auto log = open_log(world, options_with(10'000));

@@ -126,7 +126,6 @@ bool RetentionWalk::takes(RetentionRule rule, const RetentionSegment& segment) c
 bool RetentionWalk::needs_timestamp(const RetentionSegment& segment) const {
   if (rule_ == RetentionRule::none || !limits_.deletes || limits_.retention_ms < DurationMs{0}) return false;
   if (segment.active && segment.size == ByteCount{0}) return false;
-  if (high_watermark_ < segment.next_offset) return false;
   return !(rule_ <= RetentionRule::log_start && takes(RetentionRule::log_start, segment)) &&
          !(rule_ <= RetentionRule::size && takes(RetentionRule::size, segment));
 }

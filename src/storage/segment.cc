@@ -207,7 +207,7 @@ Result<std::shared_ptr<TxnIndex>> Segment::txn_index() const {
 bool Segment::close_files() {
   if (Result<void> synced = sync_records(); !synced) {
     MutexLock lock(mu_);
-    if (!close_error_ && !is_out_of_descriptors(synced.error())) close_error_ = synced.error();
+    if (!close_error_ && !is_out_of_descriptors(synced.error())) close_error_ = std::make_unique<const Error>(synced.error());
     return false;
   }
   MutexLock lock(mu_);

@@ -222,7 +222,7 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   std::string name_suffix_ GUARDED_BY(mu_);
   mutable std::shared_ptr<io::File> file_ GUARDED_BY(mu_);
   mutable std::shared_ptr<TxnIndex> txn_index_ GUARDED_BY(mu_);
-  std::optional<Error> close_error_ GUARDED_BY(mu_);  // of an fsync before a close: what sync() answers from then on
+  std::unique_ptr<const Error> close_error_ GUARDED_BY(mu_);  // of an fsync before a close: what sync() answers from then on
   // Each is set once, under mu_, and then constant: `..._open_` is its release flag. They open and map by themselves.
   mutable std::unique_ptr<OffsetIndex> offset_index_;
   mutable std::atomic<OffsetIndex*> offset_index_open_{nullptr};
@@ -232,18 +232,18 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   mutable std::atomic<bool> registered_{false};  // with open_files
 
   std::atomic<std::int64_t> torn_at_{INT64_MAX};
-  std::atomic<bool> has_offset_index_{false};
-  std::atomic<bool> has_txn_index_{false};
   static constexpr std::int64_t kNotRead = INT64_MIN;
   mutable std::atomic<std::int64_t> first_batch_timestamp_{kNotRead};
 
+  std::atomic<bool> has_offset_index_{false};
+  std::atomic<bool> has_txn_index_{false};
   mutable std::atomic<bool> index_suspect_{false};
   mutable std::atomic<bool> index_rebuilt_{false};  // in this life; what is sparse then is so by its settings
   std::atomic<bool> txn_trusted_{true};
+  bool prepared_ = false;  // write side only
   std::atomic<std::int64_t> first_open_at_end_{INT64_MIN};
 
   // Write side only.
-  bool prepared_ = false;
   std::int64_t bytes_since_index_entry_ = 0;
   TimestampMs created_;
   std::optional<TimestampMs> rolling_timestamp_;
