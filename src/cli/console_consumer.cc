@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <regex>
 
 #include "cli/client_config.h"
 #include "cli/client_log.h"
@@ -314,13 +313,11 @@ int run_console_consumer(const Command&, const Words& words, Session& session) {
     return fail_consumer(session, fmt::format("org.apache.kafka.common.KafkaException: Failed to construct kafka consumer\nCaused by: {}",
                                               java_config_error(cluster.error())));
   }
-  std::optional<std::regex> pattern;
+  std::optional<JavaRegex> pattern;
   if (settings.include) {
-    try {
-      pattern.emplace(*settings.include, std::regex::ECMAScript);
-    } catch (const std::regex_error&) {
-      return fail_consumer(session, fmt::format("java.util.regex.PatternSyntaxException: {}", *settings.include));
-    }
+    auto compiled = JavaRegex::compile(*settings.include);
+    if (!compiled) return fail_consumer(session, fmt::format("java.util.regex.PatternSyntaxException: {}", *settings.include));
+    pattern = *std::move(compiled);
   }
   auto timeout = words_of.long_value("timeout-ms");
   if (!timeout) return fail_consumer(session, java_lines(timeout.mistake(), words_of.values("timeout-ms").front()));
@@ -344,7 +341,7 @@ int run_console_consumer(const Command&, const Words& words, Session& session) {
         "https://kafka.apache.org/documentation/#consumer_rebalance_protocol\n");
     session.err.flush();
     if (pattern) {
-      consumer.subscribe([&pattern](std::string_view name) { return std::regex_match(name.begin(), name.end(), *pattern); });
+      consumer.subscribe([&pattern](std::string_view name) { return pattern->matches(name); });
     } else {
       consumer.subscribe({*settings.topic});
     }

@@ -136,9 +136,8 @@ class FindWork {
 
   FindPart operator()(const Piece& piece) const {
     FindPart part;
-    RecordSieve sieve(wish_.filter);
     const auto look = [&](BytesView entry, const record::EntryInfo& info, FilePosition position) {
-      if (Result<void> walked = batch(piece, entry, info, sieve, part); !walked) {
+      if (Result<void> walked = batch(piece, entry, info, part); !walked) {
         part.damage.push_back({position, info.size, walked.error().what});
       }
       return record::Walk::go_on;
@@ -154,14 +153,14 @@ class FindWork {
   }
 
  private:
-  Result<void> batch(const Piece& piece, BytesView entry, const record::EntryInfo& info, RecordSieve& sieve,
+  Result<void> batch(const Piece& piece, BytesView entry, const record::EntryInfo& info,
                      FindPart& part) const {
     if (info.header && !wish_.filter.may_hold(*info.header)) return {};
     if (!info.header && wish_.filter.producer_id) return {};
     const record::BatchHeader* header = info.header ? &*info.header : nullptr;
     BatchExtract extract;
     const auto look = [&](const record::RecordView& record) {
-      if (!sieve.wants(record)) {
+      if (!wish_.filter.wants(record)) {
         extract.whole = false;
         return record::Walk::go_on;
       }

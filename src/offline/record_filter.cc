@@ -30,8 +30,8 @@ BytesView RecordFilter::required_bytes() const {
     if (bytes.size() > longest.size()) longest = bytes;
   };
   if (key) consider(*key);
-  if (key_expression) consider(as_bytes(key_expression->required()));
-  if (value_expression) consider(as_bytes(value_expression->required()));
+  if (key_expression) consider(as_bytes(key_expression->literal()));
+  if (value_expression) consider(as_bytes(value_expression->literal()));
   for (const Header& header : headers) {
     consider(as_bytes(header.name));
     if (header.value) consider(as_bytes(*header.value));
@@ -39,30 +39,24 @@ BytesView RecordFilter::required_bytes() const {
   return longest;
 }
 
-RecordSieve::RecordSieve(const RecordFilter& filter) : filter_(filter) {
-  if (filter.key_expression) key_.emplace(*filter.key_expression);
-  if (filter.value_expression) value_.emplace(*filter.value_expression);
-}
-
-bool RecordSieve::wants(const record::RecordView& record) {
-  const RecordFilter& f = filter_;
-  if (f.offsets.from && record.offset < *f.offsets.from) return false;
-  if (f.offsets.end && record.offset >= *f.offsets.end) return false;
-  if (f.from_time && record.timestamp < *f.from_time) return false;
-  if (f.end_time && record.timestamp >= *f.end_time) return false;
-  if (f.tombstones_only && record.value) return false;
-  if (f.min_size || f.max_size) {
+bool RecordFilter::wants(const record::RecordView& record) const {
+  if (offsets.from && record.offset < *offsets.from) return false;
+  if (offsets.end && record.offset >= *offsets.end) return false;
+  if (from_time && record.timestamp < *from_time) return false;
+  if (end_time && record.timestamp >= *end_time) return false;
+  if (tombstones_only && record.value) return false;
+  if (min_size || max_size) {
     const std::size_t bytes = (record.key ? record.key->size() : 0) + (record.value ? record.value->size() : 0);
     const ByteCount size{static_cast<std::int64_t>(bytes)};
-    if (f.min_size && size < *f.min_size) return false;
-    if (f.max_size && size > *f.max_size) return false;
+    if (min_size && size < *min_size) return false;
+    if (max_size && size > *max_size) return false;
   }
-  if (f.key && (!record.key || !equal_bytes(*record.key, *f.key))) return false;
-  if (key_ && (!record.key || !key_->found_in(*record.key))) return false;
-  for (const RecordFilter::Header& header : f.headers) {
+  if (key && (!record.key || !equal_bytes(*record.key, *key))) return false;
+  if (key_expression && (!record.key || !key_expression->found_in(*record.key))) return false;
+  for (const RecordFilter::Header& header : headers) {
     if (!has_header(record, header)) return false;
   }
-  return !value_ || (record.value && value_->found_in(*record.value));
+  return !value_expression || (record.value && value_expression->found_in(*record.value));
 }
 
 }  // namespace cordwood::offline

@@ -37,19 +37,8 @@ struct RecordFilter {
   bool may_hold(const record::BatchHeader& header) const;
   // Bytes that lie as they are in every record wanted; empty when nothing is known.
   BytesView required_bytes() const;
-};
-
-// One thread's filter at work. `filter` must outlive it.
-class RecordSieve {
- public:
-  explicit RecordSieve(const RecordFilter& filter);
-  // Apart from what may_hold() has looked at.
-  bool wants(const record::RecordView& record);
-
- private:
-  const RecordFilter& filter_;
-  std::optional<RegularExpressionMatcher> key_;
-  std::optional<RegularExpressionMatcher> value_;
+  // Whether this record is wanted, apart from what may_hold() has looked at.
+  bool wants(const record::RecordView& record) const;
 };
 
 }  // namespace cordwood::offline
