@@ -9,6 +9,7 @@
 #include "cli/client_config.h"
 #include "cli/client_log.h"
 #include "cli/command.h"
+#include "cli/java_regex.h"
 #include "cli/message_formatter.h"
 #include "client/consumer.h"
 
