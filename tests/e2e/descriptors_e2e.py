@@ -41,7 +41,7 @@ def main():
         broker.start()
         records = wire.batch([(b"key", b"value")])
         with wire.Connection(broker.port) as connection:
-            wire.create_topic(connection, "many", PARTITIONS)
+            wire.create_topic(connection, "many", PARTITIONS, {"retention.ms": "-1"})  # the records are of 2023
             for round_ in range(2):
                 write_all(connection, records, round_)
             for partition in range(PARTITIONS):
