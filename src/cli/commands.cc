@@ -4,6 +4,7 @@ namespace cordwood::cli {
 
 extern const Command console_consumer_command;
 extern const Command console_producer_command;
+extern const Command consumer_groups_command;
 extern const Command install_links_command;
 extern const Command topics_command;
 
@@ -11,6 +12,7 @@ std::span<const Command* const> commands() {
   static constexpr const Command* kAll[] = {
       &console_consumer_command,
       &console_producer_command,
+      &consumer_groups_command,
       &install_links_command,
       &topics_command,
   };

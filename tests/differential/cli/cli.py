@@ -205,6 +205,18 @@ COMMON = [
 ]
 
 
+# Lists that Kafka's tools make of sets whose order changes with every process.
+SETS = [r"takes (?:one of these|the following) options: (.*)$", r"takes at most one of these options: (.*)$",
+        r"requires one of the following scenarios: \[(.*)\]$", r"only accepts one of (.*)$", r"Valid (?:states|types) are: (.*)$",
+        r"Option\(s\) \[(.*)\] are unavailable"]
+
+
+def with_sorted_sets(text):
+    for pattern in SETS:
+        text = re.sub(pattern, lambda m: m.group().replace(m.group(1), ", ".join(sorted(re.split(r", | and ", m.group(1))))), text, flags=re.M)
+    return text
+
+
 def without_frames(text):
     lines = [line for line in text.split("\n") if not re.match(r"^\s+(at \S+\(.*\)|\.\.\. \d+ (more|common frames omitted))$", line)]
     return "\n".join(lines)
@@ -246,6 +258,7 @@ def normal(text, side, case):
         text = re.sub(pattern, by, text, flags=re.M)
     for pattern in case.masks:
         text = re.sub(pattern, "‹masked›", text, flags=re.M)
+    text = with_sorted_sets(text)
     asks = "--help" in case.words or "-h" in case.words or len(case.words) == 1
     text = collapsed(without_option_help(without_frames(text), asks))
     if "unordered" in case.marks:
@@ -418,6 +431,7 @@ class Comparison:
         self.own = own
         self.counts = {}
         self.failures = []
+        self.times = []
 
     def note(self, kind, file, verdict):
         self.counts.setdefault((file, kind), {}).setdefault(verdict, 0)
@@ -458,6 +472,7 @@ class Comparison:
         (kafkas, raw_kafkas), (ours, raw_ours) = both(lambda side: side.run(case, 100 if "slow" in case.marks else 60), sides)
         if not selected:
             return
+        self.times.append((time.monotonic() - begun, f"{case.name()} [{kind}]"))
         told = difference(kafkas, ours)
         if "differs" in case.marks:
             verdict = "differs on purpose" if told else "equal after all"
@@ -485,6 +500,9 @@ class Comparison:
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         for row in rows:
             print("  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))))
+        for seconds, name in sorted(self.times, reverse=True)[:5]:
+            if seconds > 3:
+                print(f"slow: {seconds:.0f} s  {name}")
         missing = total[verdicts.index("not there yet")]
         return bool(self.failures) or (self.arguments.strict and missing)
 
