@@ -28,6 +28,7 @@ constexpr std::string_view kCollisionWarning =
 Tried<std::vector<client::TopicListing>> wanted_topics(const Options& options, Cluster& cluster) {
   auto filter = NEED(tried(options.value("topic")));
   auto topics = NEED(tried_get(client::list_topics(cluster)));
+  std::ranges::sort(topics, {}, &client::TopicListing::name);
   if (options.has("exclude-internal")) std::erase_if(topics, [](const auto& topic) { return topic.is_internal; });
   if (!filter) return topics;
   auto regex = compile_topic_filter(*filter);

@@ -8,6 +8,7 @@
 
 #include "base/types.h"
 #include "client/cluster.h"
+#include "client/partition_leaders.h"
 
 namespace cordwood::client {
 
@@ -16,7 +17,6 @@ struct Reassignment {
   std::vector<std::int32_t> adding;
   std::vector<std::int32_t> removing;
 };
-using PartitionKey = std::pair<std::string, std::int32_t>;
 
 // Those that go on among `partitions`, or (nothing) all of the cluster.
 Outcome<std::map<PartitionKey, Reassignment>> list_reassignments(Cluster& cluster,

@@ -51,7 +51,6 @@ Outcome<std::vector<TopicListing>> list_topics(Cluster& cluster) {
   auto metadata = ATTEMPT(cluster.metadata({}, "listTopics", cluster.deadline()));
   std::vector<TopicListing> topics;
   for (const auto& topic : metadata.topics) topics.push_back({topic.name.value_or(""), topic.topic_id, topic.is_internal});
-  std::ranges::sort(topics, {}, &TopicListing::name);
   return topics;
 }
 

@@ -50,7 +50,7 @@ struct MorePartitions {
   std::vector<std::vector<std::int32_t>> assignment;  // of the new partitions; empty: the broker chooses
 };
 
-// All topics, internal ones included, by name.
+// All topics, internal ones included, in the order in which the broker tells them.
 Outcome<std::vector<TopicListing>> list_topics(Cluster& cluster);
 
 // In the order asked for. One that does not exist is the failure. DescribeTopicPartitions page by page, or Metadata where the

@@ -12,6 +12,7 @@
 #include "io/file_system.h"
 #include "offline/commands.h"
 #include "server/command_line.h"
+#include "server/server_commands.h"
 
 namespace cordwood::server {
 namespace {
@@ -37,6 +38,7 @@ const cli::CommandList& all_commands() {
   static const cli::CommandList list = [] {
     std::vector<const cli::Command*> all(cli::commands().begin(), cli::commands().end());
     all.insert(all.end(), offline::commands().begin(), offline::commands().end());
+    all.insert(all.end(), server_commands().begin(), server_commands().end());
     return cli::CommandList(std::move(all));
   }();
   return list;

@@ -96,7 +96,7 @@ public class MessageBytes {
 
   static Object value(Type type, Random random) throws Exception {
     if (type == boolean.class) return random.nextBoolean();
-    if (type == byte.class) return (byte) random.nextInt();
+    if (type == byte.class || type == Byte.class) return (byte) random.nextInt();
     if (type == short.class || type == Short.class) return (short) random.nextInt(130);
     // Of 16 bits, since some fields are an int here and a u16 on the wire.
     if (type == int.class || type == Integer.class) return random.nextInt(65536);

@@ -1,0 +1,58 @@
+#include "cli/api_versions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace cordwood::cli {
+namespace {
+
+struct ApiName {
+  std::string_view name;
+  std::int16_t key;
+  std::int16_t min_version;
+  std::int16_t max_version;
+};
+
+constexpr ApiName kApiNames[] = {
+#define CORDWOOD_API(name, key, min_version, max_version) {#name, key, min_version, max_version},
+#include "cli/api_names.inc"
+#undef CORDWOOD_API
+};
+
+std::string range_text(std::int16_t min, std::int16_t max) {
+  return min == max ? fmt::format("{}", min) : fmt::format("{} to {}", min, max);
+}
+
+std::string usable_text(const ApiName& api, std::int16_t min, std::int16_t max) {
+  if (max < api.min_version) return "[unusable: node too old]";
+  if (min > api.max_version) return "[unusable: node too new]";
+  return fmt::format("[usable: {}]", std::min(max, api.max_version));
+}
+
+}  // namespace
+
+std::string node_text(const client::Node& node) {
+  return fmt::format("{}:{} (id: {} rack: {} isFenced: false)", node.host, node.port, node.id, node.rack.value_or("null"));
+}
+
+std::string api_versions_text(const client::Link& link) {
+  std::map<std::int16_t, std::string> lines;
+  for (const ApiName& api : kApiNames) lines[api.key] = fmt::format("{}({}): UNSUPPORTED", api.name, api.key);
+  for (const auto& told : link.versions()) {
+    auto api = std::ranges::find(kApiNames, told.api_key, &ApiName::key);
+    std::string range = range_text(told.min_version, told.max_version);
+    lines[told.api_key] = api == std::end(kApiNames)
+                              ? fmt::format("UNKNOWN({}): {}", told.api_key, range)
+                              : fmt::format("{}({}): {} {}", api->name, api->key, range,
+                                            usable_text(*api, told.min_version, told.max_version));
+  }
+  std::string text = node_text(link.node()) + " -> (\n";
+  std::size_t left = lines.size();
+  for (const auto& [key, line] : lines) text += fmt::format("\t{}{}\n", line, --left == 0 ? "" : ",");
+  return text + ")\n";
+}
+
+}  // namespace cordwood::cli
