@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the benchmarks of Cordwood and of Apache Kafka's own engine side by side and prints the ratios.
 
-  run.py [append] [lookup] [open] [recover] [compact] [retention] [start] [flush]     all of them by default
+  run.py [append] [lookup] [open] [recover] [compact] [retention] [find] [start] [flush]     all of them by default
   --rounds N      how often each side runs, taking turns (5); medians are compared
   --folder DIR    where the data goes (a temporary folder in build/bench): a disk, not a tmpfs
 
@@ -205,6 +205,15 @@ def bench_retention(folder, rounds, results, logs=10_000, segments=3):
     print(f"  {'one check':<44} {median(ours, 'wall_s') * 1e3:>12,.2f} ms")
 
 
+def bench_find(folder, rounds, results, mib=1024):
+    print(f"\nsearch of {mib} MiB in the page cache by all cores (Cordwood alone)")
+    ours = program("find_bench", os.path.join(folder, "find"), mib, rounds)
+    results.append({"bench": "find", "cordwood": ours})
+    for what in dict.fromkeys(row["what"] for row in ours):
+        rows = [row for row in ours if row["what"] == what]
+        print(f"  {what:<44} {median(rows, 'wall_s'):>12,.2f} s   {median(rows, 'cpu_s'):>8,.2f} s of CPU")
+
+
 class OurProcess(Process):
     def __init__(self, folder, port, overrides):
         super().__init__(os.path.join(folder, "cordwood.log"))
@@ -299,7 +308,8 @@ def bench_flush(folder, rounds, results, warm_up=5, seconds=5):
 
 def main():
     benches = {"append": bench_append, "lookup": bench_lookup, "open": bench_open, "recover": bench_recover,
-               "compact": bench_compact, "retention": bench_retention, "start": bench_start, "flush": bench_flush}
+               "compact": bench_compact, "retention": bench_retention, "find": bench_find,
+               "start": bench_start, "flush": bench_flush}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bench", nargs="*", help=", ".join(benches))
     parser.add_argument("--rounds", type=int, default=5)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds the benchmarks and runs them beside Apache Kafka:
-#   bench/run.sh [append|lookup|open|recover|compact|retention|start|flush ...] (all by default).
+#   bench/run.sh [append|lookup|open|recover|compact|retention|find|start|flush ...] (all by default).
 # CORDWOOD_KAFKA_LIBS names the folder of Apache Kafka's jars.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 cmake --preset bench >/dev/null
 ninja -C build/bench cordwood bench/make_batches bench/append_bench bench/lookup_bench bench/open_bench bench/compaction_bench \
-  bench/retention_bench bench/recovery_bench \
+  bench/retention_bench bench/recovery_bench bench/find_bench \
   bench/first_round_trip bench/flush_bench >/dev/null
 exec python3 bench/run.py "$@"
