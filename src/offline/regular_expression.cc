@@ -489,10 +489,14 @@ bool RegularExpressionMatcher::found_in(BytesView bytes) {
     if (expression_.literal_) return true;
   }
   std::int32_t state = start_state();
+  if (state == kMatch) return true;
+  // In registers: nothing that is written here could change them, which the compiler cannot know.
+  const std::uint8_t* const class_of = expression_.class_of_.data();
+  const std::size_t classes = expression_.classes_;
+  const std::int32_t* next = next_.data();
   for (const std::byte byte : bytes) {
-    if (state == kMatch) return true;
-    const std::uint8_t byte_class = expression_.class_of_[static_cast<std::size_t>(byte)];
-    std::int32_t to = next_[static_cast<std::size_t>(state) * expression_.classes_ + byte_class];
+    const std::uint8_t byte_class = class_of[static_cast<std::size_t>(byte)];
+    std::int32_t to = next[static_cast<std::size_t>(state) * classes + byte_class];
     if (to == kUnknown) {
       if (sets_.size() >= kMostDeterministic) {
         // Begin anew with what is known of the bytes so far.
@@ -503,10 +507,12 @@ bool RegularExpressionMatcher::found_in(BytesView bytes) {
         state = intern();
       }
       to = step(state, byte_class);
+      next = next_.data();
     }
+    if (to == kMatch) return true;
     state = to;
   }
-  return state == kMatch || matches_at_end(state);
+  return matches_at_end(state);
 }
 
 }  // namespace cordwood::offline
