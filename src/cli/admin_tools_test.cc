@@ -18,15 +18,15 @@ namespace {
 
 TEST(JavaOrder, IsThatOfJavasMaps) {
   // Computed by Java 17.
-  EXPECT_EQ(java_hash("orders"), -1008770331);
-  EXPECT_EQ(java_hash(""), 0);
-  EXPECT_EQ(java_hash("é"), 233);
-  EXPECT_EQ(java_buckets(12, 16), 16U);
-  EXPECT_EQ(java_buckets(13, 16), 32U);
-  EXPECT_EQ(java_buckets(4, 4), 8U);
+  EXPECT_EQ(java_hash_code("orders"), -1008770331);
+  EXPECT_EQ(java_hash_code(""), 0);
+  EXPECT_EQ(java_hash_code("é"), 233);
+  EXPECT_EQ(java_table_size(12, 16), 16U);
+  EXPECT_EQ(java_table_size(13, 16), 32U);
+  EXPECT_EQ(java_table_size(4, 4), 8U);
   // kafka-topics --describe of these on Kafka 4.4.0.
   std::vector<std::string> names = {"conf", "defaults", "manual", "my_topic.v1", "orders"};
-  auto hash = [](const std::string& name) { return java_hash(name); };
+  auto hash = [](const std::string& name) { return java_hash_code(name); };
   order_as_java(names, hash);
   order_as_java(names, hash, names.size());
   EXPECT_EQ(names, (std::vector<std::string>{"conf", "orders", "defaults", "manual", "my_topic.v1"}));
@@ -121,7 +121,8 @@ TEST(TopicLines, FollowTheFilters) {
                         Uuid{1, 2}.to_string()));
   auto partitions = [&](TopicFilters filters) {
     std::string shown;
-    for (const auto& partition : topic_json(topic, filters, all_alive).as_object().at("partitions").as_array()) {
+    boost::json::value json = topic_json(topic, filters, all_alive);
+    for (const auto& partition : json.as_object().at("partitions").as_array()) {
       shown += fmt::format("{}", partition.at("partition").as_int64());
     }
     return shown;
@@ -136,10 +137,10 @@ TEST(TopicLines, FollowTheFilters) {
 }
 
 TEST(JavaTexts, AreJavas) {
-  EXPECT_EQ(java_double(1024), "1024.0");
-  EXPECT_EQ(java_double(50.5), "50.5");
-  EXPECT_EQ(java_double(1e7), "1.0E7");
-  EXPECT_EQ(java_double(1.25e-5), "1.25E-5");
+  EXPECT_EQ(double_text(1024), "1024.0");
+  EXPECT_EQ(double_text(50.5), "50.5");
+  EXPECT_EQ(double_text(1e7), "1.0E7");
+  EXPECT_EQ(double_text(1.25e-5), "1.25E-5");
   EXPECT_EQ(split_as_java("a,b,,", ','), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(split_as_java(",", ','), std::vector<std::string>());
   EXPECT_EQ(split_as_java("", ','), std::vector<std::string>{""});

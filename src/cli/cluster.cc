@@ -22,14 +22,16 @@ namespace {
 
 constexpr OptionSpec kClusterOptions[] = {CORDWOOD_CLUSTER_OPTIONS};
 constexpr OptionSpec kUnregisterOptions[] = {
-    CORDWOOD_CLUSTER_OPTIONS, {.name = "id", .argument = "ID", .help = "id of the broker", .letter = 'i', .required = true}};
+    CORDWOOD_CLUSTER_OPTIONS, {.name = "id", .argument = "ID", .help = "id of the broker", .letter = 'i', .required = true, .number = Number::int32}};
 constexpr OptionSpec kEndpointOptions[] = {
     CORDWOOD_CLUSTER_OPTIONS, {.name = "include-fenced-brokers", .help = "fenced brokers, too"}};
 #undef CORDWOOD_CLUSTER_OPTIONS
 
-constexpr Grammar kPlainGrammar{.habit = Habit::argparse4j, .options = kClusterOptions};
-constexpr Grammar kUnregisterGrammar{.habit = Habit::argparse4j, .options = kUnregisterOptions};
-constexpr Grammar kEndpointsGrammar{.habit = Habit::argparse4j, .options = kEndpointOptions};
+constexpr std::string_view kClusterServers[] = {"bootstrap-server", "bootstrap-controller"};
+constexpr Exclusive kClusterExclusive[] = {{kClusterServers, true}};
+constexpr Grammar kPlainGrammar{.habit = Habit::argparse4j, .options = kClusterOptions, .exclusive = kClusterExclusive};
+constexpr Grammar kUnregisterGrammar{.habit = Habit::argparse4j, .options = kUnregisterOptions, .exclusive = kClusterExclusive};
+constexpr Grammar kEndpointsGrammar{.habit = Habit::argparse4j, .options = kEndpointOptions, .exclusive = kClusterExclusive};
 constexpr Grammar::Sub kClusterCommands[] = {
     {"cluster-id", "print the id of the cluster", &kPlainGrammar},
     {"unregister", "take a broker out of the cluster", &kUnregisterGrammar},
@@ -121,14 +123,6 @@ int run_cluster(const Command& self, const Words& words, Session& session) {
   auto read = arguments_or_exit_code(self, {.program = "kafka-cluster"}, words, session);
   if (const int* code = std::get_if<int>(&read)) return *code;
   const auto& arguments = std::get<Arguments>(read);
-  bool server = arguments.command_options.has("bootstrap-server");
-  bool controller = arguments.command_options.has("bootstrap-controller");
-  if (server == controller) {
-    ArgumentMistake mistake{"one of the arguments --bootstrap-server/-b --bootstrap-controller/-C is required", {}, arguments.command};
-    if (server) mistake.message = "argument --bootstrap-controller/-C: not allowed with argument --bootstrap-server/-b";
-    session.err.write(mistake_text("kafka-cluster", *self.grammar, mistake));
-    return 1;
-  }
   auto done = act_on_cluster(arguments, session);
   return done ? 0 : print_with_trace(session, done.error());
 }

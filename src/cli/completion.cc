@@ -41,7 +41,7 @@ std::string called_as(const Command& command) {
 }
 
 // A text between single quotes of a shell.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -133,7 +133,7 @@ std::string bash_completion(const CommandList& commands) {
   script += "  local command=\"${COMP_WORDS[0]##*/}\" word=\"${COMP_WORDS[COMP_CWORD]}\" words=\"\"\n";
   script += fmt::format("  if [ \"$command\" = cordwood ]; then\n    if [ \"$COMP_CWORD\" = 1 ]; then\n      COMPREPLY=($(compgen -W {} -- "
                         "\"$word\"))\n      return\n    fi\n    command=\"${{COMP_WORDS[1]}}\"\n  fi\n",
-                        quoted(fmt::format("broker {}", fmt::join(names_of(commands), " "))));
+                        shell_quoted(fmt::format("broker {}", fmt::join(names_of(commands), " "))));
   script += "  case \"$command\" in\n";
   std::string programs = "cordwood";
   for (const Command* command : commands.all()) {
@@ -142,7 +142,7 @@ std::string bash_completion(const CommandList& commands) {
     if (command->name == "man" || command->name == "help") {
       for (std::string_view name : names_of(commands)) words.emplace_back(name);
     }
-    script += fmt::format("    {}) words={} ;;\n", called_as(*command), quoted(fmt::format("{}", fmt::join(words, " "))));
+    script += fmt::format("    {}) words={} ;;\n", called_as(*command), shell_quoted(fmt::format("{}", fmt::join(words, " "))));
     if (!command->kafka_name.empty()) programs += fmt::format(" {0} {0}.sh", command->kafka_name);
   }
   script += "  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n";
@@ -157,11 +157,11 @@ std::string zsh_completion(const CommandList& commands) {
   std::string script = fmt::format("#compdef {}\n# Completion of Cordwood's commands for zsh, under their own and Kafka's names.\n", programs);
   script += "_cordwood() {\n  local command=\"${words[1]:t}\"\n  if [[ $command == cordwood ]]; then\n    if (( CURRENT == 2 )); then\n";
   script += "      local -a known=(";
-  for (const Command* command : commands.all()) script += fmt::format("\n        {}", quoted(fmt::format("{}:{}", command->name, command->summary)));
+  for (const Command* command : commands.all()) script += fmt::format("\n        {}", shell_quoted(fmt::format("{}:{}", command->name, command->summary)));
   script += ")\n      _describe command known\n      return\n    fi\n    command=\"${words[2]}\"\n  fi\n  case $command in\n";
   for (const Command* command : commands.all()) {
     std::vector<std::string> words = words_of(*command);
-    for (std::string& word : words) word = quoted(word);
+    for (std::string& word : words) word = shell_quoted(word);
     script += fmt::format("    {}) compadd -- {} ;;\n", called_as(*command), fmt::join(words, " "));
   }
   return script + "  esac\n  _files\n}\n_cordwood \"$@\"\n";

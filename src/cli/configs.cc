@@ -64,7 +64,7 @@ Tried<std::vector<std::string>> all_names(client::Cluster& cluster, ConfigResour
   switch (type) {
     case ConfigResourceType::topic:
       for (const auto& topic : NEED(tried_get(client::list_topics(cluster)))) names.push_back(topic.name);
-      order_as_java(names, [](const std::string& name) { return java_hash(name); });
+      order_as_java(names, [](const std::string& name) { return java_hash_code(name); });
       return names;
     case ConfigResourceType::broker:
     case ConfigResourceType::broker_logger:
@@ -82,7 +82,7 @@ Tried<std::vector<std::string>> all_names(client::Cluster& cluster, ConfigResour
   }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  order_as_java(names, [](const std::string& name) { return java_hash(name); });
+  order_as_java(names, [](const std::string& name) { return java_hash_code(name); });
   return names;
 }
 
@@ -178,7 +178,7 @@ Tried<std::vector<std::string>> deleted_settings(const Options& options) {
   auto text = NEED(tried(options.value("delete-config")));
   if (!text) return names;
   for (const std::string& word : split_as_java(*text, ',')) {
-    std::string_view name = trimmed(word);
+    std::string_view name = java_trimmed(word);
     NEED(check_config_name(name));
     if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   }

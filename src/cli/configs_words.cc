@@ -187,9 +187,9 @@ Tried<Settings> parse_added_configs(std::string_view text) {
     }
     std::string value(pair.substr(*equals + 1));
     std::erase_if(value, [](char c) { return c == '[' || c == ']'; });
-    std::string name(trimmed(pair.substr(0, *equals)));
+    std::string name(java_trimmed(pair.substr(0, *equals)));
     NEED(check_config_name(name));
-    settings[name] = trimmed(value);
+    settings[name] = java_trimmed(value);
     from = at + 1;
   }
   return settings;

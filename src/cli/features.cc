@@ -95,13 +95,13 @@ Tried<std::pair<std::string, std::int16_t>> parse_feature(std::string_view text)
   if (equals == std::string_view::npos) {
     return std::unexpected(terse_exception(fmt::format("Can't parse feature=level string {}: equals sign not found.", text)));
   }
-  std::string_view number = trimmed(text.substr(equals + 1));
+  std::string_view number = java_trimmed(text.substr(equals + 1));
   auto level = parse_java_int(number);
   if (!level || !std::in_range<std::int16_t>(*level)) {
     return std::unexpected(
         terse_exception(fmt::format("Can't parse feature=level string {}: unable to parse {} as a short.", text, number)));
   }
-  return std::pair(std::string(trimmed(text.substr(0, equals))), static_cast<std::int16_t>(*level));
+  return std::pair(std::string(java_trimmed(text.substr(0, equals))), static_cast<std::int16_t>(*level));
 }
 
 using Levels = std::map<std::string, std::int16_t>;

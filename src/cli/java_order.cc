@@ -19,7 +19,7 @@ std::uint32_t take_character(std::string_view text, std::size_t& at) {
 
 }  // namespace
 
-std::int32_t java_hash(std::string_view text) {
+std::int32_t java_hash_code(std::string_view text) {
   constexpr std::uint32_t kBeyondOneUnit = 0x10000;
   std::uint32_t hash = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -33,18 +33,18 @@ std::int32_t java_hash(std::string_view text) {
   return static_cast<std::int32_t>(hash);
 }
 
-std::int32_t java_hash(std::string_view topic, std::int32_t partition) {
+std::int32_t java_hash_code(std::string_view topic, std::int32_t partition) {
   std::uint32_t hash = kFactor + static_cast<std::uint32_t>(partition);
-  return static_cast<std::int32_t>(hash * kFactor + static_cast<std::uint32_t>(java_hash(topic)));
+  return static_cast<std::int32_t>(hash * kFactor + static_cast<std::uint32_t>(java_hash_code(topic)));
 }
 
-std::size_t java_buckets(std::size_t entries, std::size_t initial_capacity) {
+std::size_t java_table_size(std::size_t entries, std::size_t initial_capacity) {
   std::size_t buckets = std::bit_ceil(std::max<std::size_t>(initial_capacity, 1));
   while (entries > buckets * 3 / 4) buckets *= 2;
   return buckets;
 }
 
-std::size_t java_bucket(std::int32_t hash, std::size_t buckets) {
+std::size_t java_table_place(std::int32_t hash, std::size_t buckets) {
   auto bits = static_cast<std::uint32_t>(hash);
   return (bits ^ (bits >> 16)) & (buckets - 1);
 }

@@ -113,7 +113,7 @@ std::vector<std::string> split_as_java(std::string_view text, char separator) {
   return pieces;
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view java_trimmed(std::string_view text) {
   constexpr auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
@@ -136,7 +136,7 @@ std::optional<Number> parse_decimal(std::string_view text) {
 std::optional<std::int32_t> parse_java_int(std::string_view text) { return parse_decimal<std::int32_t>(text); }
 std::optional<std::int64_t> parse_java_long(std::string_view text) { return parse_decimal<std::int64_t>(text); }
 
-std::string java_double(double value) {
+std::string double_text(double value) {
   constexpr double kPlainFrom = 1e-3;
   constexpr double kPlainBelow = 1e7;
   if (std::isnan(value)) return "NaN";

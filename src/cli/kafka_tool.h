@@ -52,11 +52,11 @@ std::string joined(std::span<const std::int32_t> numbers, std::string_view separ
 
 // Java's String.split(separator) for one character: empty pieces at the end fall away; an empty text is one empty piece.
 std::vector<std::string> split_as_java(std::string_view text, char separator);
-std::string_view trimmed(std::string_view text);
+std::string_view java_trimmed(std::string_view text);
 // As Integer.parseInt and Long.parseLong.
 std::optional<std::int32_t> parse_java_int(std::string_view text);
 std::optional<std::int64_t> parse_java_long(std::string_view text);
 // As Double.toString: "1024.0", "50.5", "1.0E7".
-std::string java_double(double value);
+std::string double_text(double value);
 
 }  // namespace cordwood::cli

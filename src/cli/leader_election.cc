@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/command.h"
+#include "cli/java_order.h"
 #include "cli/json_words.h"
 #include "cli/kafka_tool.h"
 #include "client/call.h"
@@ -104,7 +105,7 @@ Tried<std::optional<std::set<PartitionKey>>> wanted_elections(const Options& opt
   }
   if (!twice.empty()) {
     return std::unexpected(admin_operation(
-        fmt::format("Replica election data contains duplicate partitions: {}", fmt::join(twice, ","))));
+        fmt::format("Replica election data contains duplicate partitions: [{}]", fmt::join(twice, ", "))));
   }
   return wanted;
 }
@@ -141,7 +142,8 @@ client::Outcome<Elections> elect(client::Cluster& cluster, std::int8_t type, con
   return elections;
 }
 
-std::string names_of(const std::vector<PartitionKey>& keys) {
+std::string election_names(std::vector<PartitionKey> keys) {
+  order_as_java(keys, [](const PartitionKey& key) { return java_hash_code(key.first, key.second); });
   std::vector<std::string> names;
   for (const PartitionKey& key : keys) names.push_back(partition_name(key));
   return fmt::format("{}", fmt::join(names, ", "));
@@ -151,10 +153,10 @@ std::string names_of(const std::vector<PartitionKey>& keys) {
 int report_elections(const Elections& elections, std::int8_t type, Session& session) {
   std::string_view type_name = type == 0 ? "PREFERRED" : "UNCLEAN";
   if (!elections.elected.empty()) {
-    session.out.print("Successfully completed leader election ({}) for partitions {}\n", type_name, names_of(elections.elected));
+    session.out.print("Successfully completed leader election ({}) for partitions {}\n", type_name, election_names(elections.elected));
   }
   if (!elections.needless.empty()) {
-    session.out.print("Valid replica already elected for partitions {}\n", names_of(elections.needless));
+    session.out.print("Valid replica already elected for partitions {}\n", election_names(elections.needless));
   }
   if (elections.failed.empty()) return 0;
   JavaError error = admin_command_failed(fmt::format("{} replica(s) could not be elected", elections.failed.size()));

@@ -24,7 +24,10 @@ constexpr OptionSpec kDescribeQuorumOptions[] = {
 };
 constexpr Grammar kDescribeQuorumGrammar{.habit = Habit::argparse4j, .options = kDescribeQuorumOptions};
 constexpr Grammar::Sub kQuorumCommands[] = {{"describe", "print the state of the quorum", &kDescribeQuorumGrammar}};
-constexpr Grammar kQuorumGrammar{.habit = Habit::argparse4j, .options = kQuorumOptions, .subcommands = kQuorumCommands};
+constexpr std::string_view kQuorumServers[] = {"bootstrap-server", "bootstrap-controller"};
+constexpr Exclusive kQuorumExclusive[] = {{kQuorumServers, true}};
+constexpr Grammar kQuorumGrammar{
+    .habit = Habit::argparse4j, .options = kQuorumOptions, .exclusive = kQuorumExclusive, .subcommands = kQuorumCommands};
 
 using Quorum = protocol::DescribeQuorumResponse;
 using Partition = Quorum::Partition;
@@ -121,7 +124,7 @@ Tried<Done> describe_quorum(const Arguments& arguments, Session& session) {
   auto config = NEED(tried(arguments.options.value("command-config")));
   auto there = session.files.exists(config.value_or("/"));
   if (config && (!there || !*there)) {
-    return std::unexpected(terse_exception(fmt::format("Properties file {} does not exists!", *config)));
+    return std::unexpected(terse_exception(fmt::format("Properties file {} does not exist.", *config)));
   }
   auto admin = NEED(make_admin_client(session, *servers, config.value_or("")));
   if (options.has("status") && options.has("replication")) {
@@ -156,11 +159,6 @@ int run_metadata_quorum(const Command& self, const Words& words, Session& sessio
   auto read = arguments_or_exit_code(self, {.program = kProgram, .help_code = 0}, words, session);
   if (const int* code = std::get_if<int>(&read)) return *code;
   const auto& arguments = std::get<Arguments>(read);
-  if (!arguments.options.has("bootstrap-server") && !arguments.options.has("bootstrap-controller")) {
-    ArgumentMistake mistake{"one of the arguments --bootstrap-server --bootstrap-controller is required", {}, nullptr};
-    session.err.write(mistake_text(kProgram, *self.grammar, mistake));
-    return 1;
-  }
   auto done = describe_quorum(arguments, session);
   if (done) return 0;
   if (done.error().java_class != terse_exception("").java_class) return print_with_trace(session, done.error());

@@ -49,12 +49,12 @@ Tried<std::vector<client::Quota>> quotas_of(client::Cluster& cluster, const Conf
     constexpr std::uint32_t kFactor = 31;
     std::uint32_t hash = kFactor;
     for (const auto& [type, name] : quota.entity) {
-      hash += static_cast<std::uint32_t>(java_hash(type)) ^ static_cast<std::uint32_t>(name ? java_hash(*name) : 0);
+      hash += static_cast<std::uint32_t>(java_hash_code(type)) ^ static_cast<std::uint32_t>(name ? java_hash_code(*name) : 0);
     }
     return static_cast<std::int32_t>(hash);
   }, quotas.size());
   for (auto& quota : quotas) {
-    order_as_java(quota.values, [](const auto& value) { return java_hash(value.first); }, quota.values.size());
+    order_as_java(quota.values, [](const auto& value) { return java_hash_code(value.first); }, quota.values.size());
   }
   return quotas;
 }
@@ -193,7 +193,7 @@ Tried<Done> alter_limits(client::Cluster& cluster, const ConfigEntities& entitie
 Tried<Done> describe_quota_entities(client::Cluster& cluster, const ConfigEntities& entities, Session& session) {
   for (const client::Quota& quota : NEED(quotas_of(cluster, entities))) {
     std::vector<std::string> values;
-    for (const auto& [name, value] : quota.values) values.push_back(fmt::format("{}={}", name, java_double(value)));
+    for (const auto& [name, value] : quota.values) values.push_back(fmt::format("{}={}", name, double_text(value)));
     session.out.print("Quota configs for {} are {}\n", entity_text(quota), fmt::join(values, ", "));
   }
   bool users_only = entities.types.size() == 1 && entities.types.front() == "users";

@@ -158,7 +158,7 @@ Tried<std::vector<client::TopicDescription>> described_topics(const Options& opt
   if (names.empty()) return std::vector<client::TopicDescription>();
   std::int32_t page = NEED(tried(options.int_value("partition-size-limit-per-response"))).value_or(kPartitionsPerPage);
   auto topics = NEED(tried_get(client::describe_topics(cluster, names, page)));
-  auto hash = [](const client::TopicDescription& topic) { return java_hash(topic.name); };
+  auto hash = [](const client::TopicDescription& topic) { return java_hash_code(topic.name); };
   order_as_java(topics, hash);
   order_as_java(topics, hash, topics.size());
   return topics;
@@ -195,7 +195,7 @@ Tried<Done> describe(const Options& options, Session& session, Cluster& cluster)
   boost::json::array array;
   for (std::size_t i = 0; i < topics.size(); ++i) {
     if (configs[i].failure.code != protocol::ErrorCode::NONE) return std::unexpected(execution_exception(configs[i].failure));
-    order_as_java(configs[i].entries, [](const client::ConfigEntry& entry) { return java_hash(entry.name); });
+    order_as_java(configs[i].entries, [](const client::ConfigEntry& entry) { return java_hash_code(entry.name); });
     DescribedTopic topic{std::move(topics[i]), std::move(configs[i].entries)};
     if (!options.has("json")) {
       session.out.write(topic_lines(topic, filters, surroundings));

@@ -129,8 +129,8 @@ Tried<ReplicaAssignment> parse_replica_assignment(std::string_view text) {
     std::vector<std::int32_t> replicas;
     std::vector<std::int32_t> twice;
     for (const std::string& word : split_as_java(list, ':')) {
-      auto id = parse_java_int(trimmed(word));
-      if (!id) return std::unexpected(number_format(trimmed(word)));
+      auto id = parse_java_int(java_trimmed(word));
+      if (!id) return std::unexpected(number_format(java_trimmed(word)));
       if (std::ranges::find(replicas, *id) != replicas.end() && std::ranges::find(twice, *id) == twice.end()) twice.push_back(*id);
       replicas.push_back(*id);
     }
@@ -156,9 +156,9 @@ Tried<std::vector<std::pair<std::string, std::string>>> parse_topic_configs(cons
       return std::unexpected(illegal_argument(
           "requirement failed: Invalid topic config: all configs to be added must be in the format \"key=val\"."));
     }
-    std::string name(trimmed(pair[0]));
+    std::string name(java_trimmed(pair[0]));
     std::erase_if(configs, [&](const auto& known) { return known.first == name; });
-    configs.emplace_back(std::move(name), trimmed(pair[1]));
+    configs.emplace_back(std::move(name), java_trimmed(pair[1]));
   }
   return configs;
 }
