@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "net/address.h"
@@ -13,7 +15,15 @@
 namespace cordwood::client {
 namespace {
 constexpr std::int32_t kLargestAnswer = 512 * MiB;
+
+Result<void> limit_waits(int socket, DurationMs timeout) {
+  timeval limit{timeout.value / 1000, (timeout.value % 1000) * 1000};
+  for (int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+    if (::setsockopt(socket, SOL_SOCKET, option, &limit, sizeof limit) != 0) return system_error("setsockopt", errno);
+  }
+  return {};
 }
+}  // namespace
 
 Result<Connection> Connection::open(const std::string& host, std::uint16_t port, DurationMs timeout,
                                     std::string client_id) {
@@ -21,10 +31,8 @@ Result<Connection> Connection::open(const std::string& host, std::uint16_t port,
   std::string text = net::to_text(host, port);
   net::UniqueFd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return system_error("socket", errno);
-  timeval limit{timeout.value / 1000, (timeout.value % 1000) * 1000};
+  TRY(limit_waits(socket.get(), timeout));
   int yes = 1;
-  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   (void)::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   if (::connect(socket.get(), address.raw(), address.length) != 0) {
     int reason = errno == EINPROGRESS ? ETIMEDOUT : errno;
@@ -74,6 +82,15 @@ Result<ByteVector> Connection::receive_frame() {
   TRY(receive_exactly(frame));
   return frame;
 }
+
+Result<bool> Connection::wait_readable(DurationMs patience) {
+  pollfd wanted{socket_.get(), POLLIN, 0};
+  int ready = ::poll(&wanted, 1, static_cast<int>(std::min<std::int64_t>(patience.value, INT32_MAX)));
+  if (ready < 0 && errno != EINTR) return system_error("poll " + address_, errno);
+  return ready > 0;
+}
+
+Result<void> Connection::set_timeout(DurationMs timeout) { return limit_waits(socket_.get(), timeout); }
 
 void Connection::shut_down_sending() { ::shutdown(socket_.get(), SHUT_WR); }
 

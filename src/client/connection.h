@@ -69,6 +69,11 @@ class Connection {
   Result<void> send_raw(BytesView bytes);
   // The next frame without its length. Errors: closed, io (time-out included), corrupt (a length that cannot be).
   Result<ByteVector> receive_frame();
+  // Waits at most `patience` for bytes to read (or the end of the stream). False: none came, or a signal came first.
+  Result<bool> wait_readable(DurationMs patience);
+  // Another time-out for what follows.
+  Result<void> set_timeout(DurationMs timeout);
+  int fd() const { return socket_.get(); }
   // Says that no more requests come; answers can still be received.
   void shut_down_sending();
 

@@ -1,11 +1,10 @@
-// net/connection.h — one client's connection: frames in, one request at a time to the sink, answers out in order.
+// net/connection.h — one client's connection: frames in, requests to the sink in order, answers out in order.
 //
-// The next request is handed over when the answer to the one before has gone to the socket completely. What a pipelining
-// client sends meanwhile stays in the kernel, but for what one read had already brought along (at most
-// ConnectionSet::kScratch bytes), so that a connection holds at most one frame, one answer and that remainder, and a
-// client that does not read its answers is not read from. Whole frames in that remainder are handed over sooner when the
-// sink says that they join those that wait.
-// Idle, a connection holds no buffer at all.
+// The next request is handed over when the answer to the one before has gone to the socket completely; while the sink says
+// that requests join those that wait (appends that are written together), whole frames that one read has already brought
+// (at most ConnectionSet::kScratch bytes) are handed over without that wait. What a pipelining client sends meanwhile
+// stays in the kernel: a connection holds the frames it has handed over, their answers and the rest of one read, and a
+// client that does not read its answers is not read from. Idle, it holds no buffer at all.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "net/connection_set.h"
 #include "net/net_testing.h"
 
@@ -96,6 +98,8 @@ ByteVector in_one_go(std::initializer_list<std::string_view> requests) {
   return bytes;
 }
 
+std::array<protocol::Request, 3> take_three(HeldRequests& held) { return {held.take(), held.take(), held.take()}; }
+
 TEST(Connection, HandsOverWhatJoinsAndAnswersInOrder) {
   HeldRequests held;
   Stepped s([&](protocol::Request request) { held.hold(std::move(request)); });
@@ -104,9 +108,7 @@ TEST(Connection, HandsOverWhatJoinsAndAnswersInOrder) {
   s.send(client, in_one_go({"produce 1", "produce 2", "produce 3", "fetch", "metadata"}));
   s.run();
   ASSERT_EQ(held.count(), 3u);
-  auto first = held.take();
-  auto second = held.take();
-  auto third = held.take();
+  auto [first, second, third] = take_three(held);
   third.responder.send(payload_of("3"));
   second.responder.send_nothing();
   s.run();
@@ -132,9 +134,7 @@ TEST(Connection, ARefusalWaitsForTheAnswersBeforeIt) {
   auto client = s.connect();
   s.send(client, in_one_go({"produce 1", "produce 2", "produce 3"}));
   s.run();
-  auto first = held.take();
-  auto second = held.take();
-  auto third = held.take();
+  auto [first, second, third] = take_three(held);
   third.responder.send(payload_of("3"));
   second.responder.close("cannot be read");
   s.run();

@@ -188,15 +188,23 @@ TEST(GatheredAppend, IsTheSameAsOneAfterTheOther) {
   EXPECT_LT(writes, writes_in_turn * 3 / 4);
 }
 
-TEST(GatheredAppend, IsOneWrite) {
+// A log of one batch; its file system counts the calls from now on.
+struct CountedLog {
+  explicit CountedLog(io::FileCall call) {
+    world.fs = &faulty;
+    log = open(world, {});
+    append_in_turn(*log, {make_batch({})});
+    faulty.arm({.counted = call});
+  }
   World world;
-  io::FaultyFileSystem faulty(*world.memory);
-  world.fs = &faulty;
-  auto log = open(world, {});
-  append_in_turn(*log, {make_batch({})});
-  faulty.arm({.counted = io::FileCall::changing});
-  const auto results = append_together(*log, std::vector<ByteVector>(5, make_batch({.records = 2})));
-  EXPECT_EQ(faulty.calls(), 1);
+  io::FaultyFileSystem faulty{*world.memory};
+  std::shared_ptr<PartitionLog> log;
+};
+
+TEST(GatheredAppend, IsOneWrite) {
+  CountedLog counted(io::FileCall::changing);
+  const auto results = append_together(*counted.log, std::vector<ByteVector>(5, make_batch({.records = 2})));
+  EXPECT_EQ(counted.faulty.calls(), 1);
   ASSERT_EQ(results.size(), 5u);
   for (std::size_t i = 0; i < results.size(); ++i) {
     EXPECT_EQ(results[i].fault, AppendFault::none);
@@ -206,30 +214,20 @@ TEST(GatheredAppend, IsOneWrite) {
 }
 
 TEST(GatheredAppend, OfOneProducerIsOneWrite) {
-  World world;
-  io::FaultyFileSystem faulty(*world.memory);
-  world.fs = &faulty;
-  auto log = open(world, {});
-  append_in_turn(*log, {make_batch({})});
-  faulty.arm({.counted = io::FileCall::changing});
+  CountedLog counted(io::FileCall::changing);
   std::vector<ByteVector> batches;
   for (int i = 0; i < 6; ++i) batches.push_back(make_batch({.records = 2, .producer_id = 9, .sequence = 2 * i}));
-  for (const AppendResult& result : append_together(*log, batches)) EXPECT_EQ(result.fault, AppendFault::none);
-  EXPECT_EQ(faulty.calls(), 1);
-  EXPECT_TRUE(append_in_turn(*log, {batches[3]}).front().duplicate);
+  for (const AppendResult& result : append_together(*counted.log, batches)) EXPECT_EQ(result.fault, AppendFault::none);
+  EXPECT_EQ(counted.faulty.calls(), 1);
+  EXPECT_TRUE(append_in_turn(*counted.log, {batches[3]}).front().duplicate);
 }
 
 TEST(GatheredAppend, MoreThanOnePwritevTakesGoInSeveral) {
-  World world;
-  io::FaultyFileSystem faulty(*world.memory);
-  world.fs = &faulty;
-  auto log = open(world, {});
-  append_in_turn(*log, {make_batch({})});
-  faulty.arm({.counted = io::FileCall::write});
-  const auto results = append_together(*log, std::vector<ByteVector>(150, make_batch({})));
-  EXPECT_EQ(faulty.calls(), 3);
+  CountedLog counted(io::FileCall::write);
+  const auto results = append_together(*counted.log, std::vector<ByteVector>(150, make_batch({})));
+  EXPECT_EQ(counted.faulty.calls(), 3);
   EXPECT_EQ(results.back().base_offset.value, 150);
-  EXPECT_EQ(read_all(*log, Offset{0}).size(), 151u);
+  EXPECT_EQ(read_all(*counted.log, Offset{0}).size(), 151u);
 }
 
 TEST(GatheredAppend, TellsFromWhichBatchOnAFlushIsDue) {

@@ -227,6 +227,18 @@ class LogMoverTest : public ::testing::Test {
     const auto log = logs_->get_or_create(slow_, {6, 6}, LogConfig(), logs_->directories()[0].id).value();
     for (int i = 0; i < 8; ++i) append(*log, {.value_size = 50'000});
   }
+  // An unclean stop with half a copy of the slow log in the other directory: its path.
+  io::Path restart_amid_the_move_of_a_slow_log() {
+    log_.reset();
+    add_slow_log();
+    logs_->abandon();
+    const io::Path copy = "/d2/s-0.0123456789abcdef0123456789abcdef-future";
+    put(*world_.fs, copy + "/00000000000000000000.log", "half a batch");
+    LogManagerOptions options;
+    options.log_dirs = {"/d1", "/d2"};
+    logs_ = LogManager::open(world_.environment(), options).value();
+    return copy;
+  }
   const TopicPartition kName{"t", PartitionId{0}};
   const TopicPartition slow_{"s", PartitionId{0}};
   World world_;
@@ -320,14 +332,7 @@ TEST_F(LogMoverTest, AnUnfinishedCopyNeverBecomesTheLog) {
 TEST_F(LogMoverTest, GoesOnOnceTheLogIsOpen) {
   const TopicPartition other{"u", PartitionId{0}};
   append(*logs_->get_or_create(other, {5, 5}, LogConfig(), logs_->directories()[0].id).value(), {});
-  log_.reset();
-  add_slow_log();
-  logs_->abandon();
-  const io::Path copy = "/d2/s-0.0123456789abcdef0123456789abcdef-future";
-  put(*world_.fs, copy + "/00000000000000000000.log", "half a batch");
-  LogManagerOptions options;
-  options.log_dirs = {"/d1", "/d2"};
-  logs_ = LogManager::open(world_.environment(), options).value();
+  const io::Path copy = restart_amid_the_move_of_a_slow_log();
   std::vector<TopicPartition> moved;
   LogMover mover(world_.environment(), *logs_, [&](const TopicPartition& partition, Uuid) { moved.push_back(partition); });
   std::promise<void> disk_answers;
@@ -380,14 +385,7 @@ TEST_F(LogMoverTest, ACopyHasNoPartitionMetadataBeforeItIsComplete) {
 
 // It is given up while it waits: the copy goes at once.
 TEST_F(LogMoverTest, AMoveThatWaitsForItsLogCanBeGivenUpByARemoval) {
-  log_.reset();
-  add_slow_log();
-  logs_->abandon();
-  const io::Path copy = "/d2/s-0.0123456789abcdef0123456789abcdef-future";
-  put(*world_.fs, copy + "/00000000000000000000.log", "half a batch");
-  LogManagerOptions options;
-  options.log_dirs = {"/d1", "/d2"};
-  logs_ = LogManager::open(world_.environment(), options).value();
+  const io::Path copy = restart_amid_the_move_of_a_slow_log();
   LogMover mover(world_.environment(), *logs_, [](const TopicPartition&, Uuid) { FAIL(); });
   std::promise<void> disk_answers;
   LogManager::LoadCallbacks callbacks;
