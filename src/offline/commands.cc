@@ -15,6 +15,8 @@ extern const cli::Command restore_command;
 extern const cli::Command retain_command;
 extern const cli::Command roll_command;
 extern const cli::Command stat_command;
+extern const cli::Command storage_command;
+extern const cli::Command verify_command;
 
 std::span<const cli::Command* const> commands() {
   static constexpr const cli::Command* kAll[] = {
@@ -31,6 +33,8 @@ std::span<const cli::Command* const> commands() {
       &retain_command,
       &roll_command,
       &stat_command,
+      &storage_command,
+      &verify_command,
   };
   return kAll;
 }

@@ -262,7 +262,8 @@ Result<void> write_snapshot_file(io::FileSystem& fs, const io::Path& path, const
   head.push_back(SnapshotHeaderRecord{0, last_contained.value});
   if (content.kraft_version.value_or(0) > 0) {
     head.push_back(KRaftVersionRecord{0, *content.kraft_version});
-    head.push_back(to_record(content.voters));
+    // A node that is formatted to be told its voters later has none yet, and Kafka no record of them.
+    if (!content.voters.empty()) head.push_back(to_record(content.voters));
   }
   TRY(append(encode_batch(std::span<const ControlRecord>(head), place), head.size()));
   std::span<const MetadataRecord> rest = content.records;

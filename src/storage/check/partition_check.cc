@@ -1,0 +1,488 @@
+#include "storage/check/partition_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "record/record_walk.h"
+#include "record/walk.h"
+#include "storage/checkpoint_file.h"
+#include "storage/directory_files.h"
+#include "storage/forward_reader.h"
+#include "storage/index_check.h"
+#include "storage/producer_state.h"
+#include "storage/readable_batches.h"
+#include "storage/segment_file_name.h"
+#include "storage/txn_index.h"
+
+namespace cordwood::storage {
+namespace {
+
+constexpr std::size_t kOffsetIndexEntrySize = 8;
+constexpr std::size_t kTimeIndexEntrySize = 12;
+constexpr ByteCount kLongestSmallFile{2 * GiB};
+
+// Why an index does not fit its .log, the first reason.
+struct IndexFault {
+  FilePosition position;  // in the index file
+  std::string why;
+};
+
+// Follows the entries of an offset index while the batches pass by.
+class OffsetIndexFollower {
+ public:
+  OffsetIndexFollower(ByteVector bytes, Offset base) : bytes_(std::move(bytes)), base_(base) {
+    count_ = bytes_.size() / kOffsetIndexEntrySize;
+    // What was made at full length and never written is zeros.
+    while (count_ > 0 && entry(count_ - 1) == IndexEntry{base_, FilePosition{0}}) --count_;
+    if (bytes_.size() % kOffsetIndexEntrySize != 0) refuse(bytes_.size(), "its length is no multiple of 8");
+  }
+
+  void see(const BatchInfo& batch) {
+    while (next_ < count_ && !fault_) {
+      const IndexEntry at = entry(next_);
+      if (at.position > batch.position) return;
+      if (at.position < batch.position) {
+        refuse(next_ * kOffsetIndexEntrySize, fmt::format("no batch begins at {}, where offset {} should be", at.position, at.offset));
+        return;
+      }
+      if (!fits(at, batch, base_)) {
+        refuse(next_ * kOffsetIndexEntrySize,
+               fmt::format("offset {} is told for {}, where the batch of {} to {} lies", at.offset, at.position, batch.base_offset, batch.last_offset));
+        return;
+      }
+      if (next_ > 0 && at.offset <= entry(next_ - 1).offset) {
+        refuse(next_ * kOffsetIndexEntrySize, fmt::format("offset {} does not follow {}", at.offset, entry(next_ - 1).offset));
+        return;
+      }
+      ++next_;
+    }
+  }
+  // After damage in the .log entries into it are no fault of the index.
+  void skip_to(FilePosition position) {
+    while (next_ < count_ && entry(next_).position < position) ++next_;
+  }
+  void finish() {
+    if (next_ < count_ && !fault_) {
+      refuse(next_ * kOffsetIndexEntrySize, fmt::format("offset {} is told for {}, behind the last batch", entry(next_).offset, entry(next_).position));
+    }
+  }
+  const std::optional<IndexFault>& fault() const { return fault_; }
+
+ private:
+  IndexEntry entry(std::size_t n) const {
+    return {{record::add_wrapping(base_.value, load_be<std::int32_t>(bytes_, n * kOffsetIndexEntrySize))},
+            FilePosition{load_be<std::int32_t>(bytes_, n * kOffsetIndexEntrySize + 4)}};
+  }
+  void refuse(std::size_t at, std::string why) {
+    if (!fault_) fault_ = {FilePosition{static_cast<std::int64_t>(at)}, std::move(why)};
+  }
+
+  ByteVector bytes_;
+  Offset base_;
+  std::size_t count_ = 0;
+  std::size_t next_ = 0;
+  std::optional<IndexFault> fault_;
+};
+
+class TimeIndexFollower {
+ public:
+  TimeIndexFollower(ByteVector bytes, Offset base) : bytes_(std::move(bytes)), base_(base) {
+    count_ = bytes_.size() / kTimeIndexEntrySize;
+    while (count_ > 0 && entry(count_ - 1).timestamp == TimestampMs{0} && entry(count_ - 1).offset == base_) --count_;
+    if (bytes_.size() % kTimeIndexEntrySize != 0) refuse(bytes_.size(), "its length is no multiple of 12");
+  }
+
+  void see(const BatchInfo& batch) {
+    while (next_ < count_ && !fault_) {
+      const TimeEntry at = entry(next_);
+      if (at.offset > batch.last_offset) return;
+      if (!skipped_ && !fits(at, batch)) {
+        refuse(next_ * kTimeIndexEntrySize,
+               fmt::format("time {} is told for offset {}, whose batch has {}", at.timestamp, at.offset, batch.max_timestamp));
+        return;
+      }
+      if (next_ > 0 && at.timestamp <= entry(next_ - 1).timestamp) {
+        refuse(next_ * kTimeIndexEntrySize, fmt::format("time {} does not follow {}", at.timestamp, entry(next_ - 1).timestamp));
+        return;
+      }
+      ++next_;
+    }
+    skipped_ = false;
+  }
+  void skip_damage() { skipped_ = true; }
+  void finish() {
+    if (next_ < count_ && !fault_ && !skipped_) {
+      refuse(next_ * kTimeIndexEntrySize, fmt::format("offset {} lies behind the last batch", entry(next_).offset));
+    }
+  }
+  const std::optional<IndexFault>& fault() const { return fault_; }
+
+ private:
+  TimeEntry entry(std::size_t n) const {
+    return {{load_be<std::int64_t>(bytes_, n * kTimeIndexEntrySize)},
+            {record::add_wrapping(base_.value, load_be<std::int32_t>(bytes_, n * kTimeIndexEntrySize + 8))}};
+  }
+  void refuse(std::size_t at, std::string why) {
+    if (!fault_) fault_ = {FilePosition{static_cast<std::int64_t>(at)}, std::move(why)};
+  }
+
+  ByteVector bytes_;
+  Offset base_;
+  std::size_t count_ = 0;
+  std::size_t next_ = 0;
+  bool skipped_ = false;
+  std::optional<IndexFault> fault_;
+};
+
+struct SegmentFiles {
+  bool log = false;
+  bool offset_index = false;
+  bool time_index = false;
+  bool txn_index = false;
+};
+
+class PartitionChecker {
+ public:
+  PartitionChecker(io::FileSystem& fs, const io::Path& directory, const CheckContext& context)
+      : fs_(fs), directory_(directory), context_(context) {}
+
+  Result<PartitionCheck> run() {
+    TRY(take_inventory());
+    // As the loader: the base of the segment that holds the recovery point.
+    auto behind = segments_.upper_bound(context_.recovery_point);
+    first_unflushed_ = behind == segments_.begin() ? Offset{0} : std::prev(behind)->first;
+    if (!segments_.empty()) {
+      check_.log_start = check_.log_end = segments_.begin()->first;
+    }
+    for (const auto& [base, files] : segments_) TRY(segment(base, files));
+    TRY(epochs());
+    TRY(topic_id());
+    return std::move(check_);
+  }
+
+ private:
+  Result<void> take_inventory() {
+    std::map<Offset, SegmentFiles> found;
+    for (const io::DirectoryEntry& entry : TRY(fs_.list(directory_))) {
+      if (entry.kind != io::DirectoryEntry::Kind::file) continue;
+      const SegmentFileName name = parse_segment_file_name(entry.name);
+      if (is_odd(name)) {
+        add({.weight = CheckFinding::Weight::note, .file = entry.name, .finding = RecoveryFinding::odd_name, .at_next_start = RecoveryAction::passed_over,
+             .kafka = "refuses to start, or takes it for a segment"});
+        continue;
+      }
+      if (!name.offset) continue;
+      if (name.state != SegmentFileState::current) {
+        add({.weight = CheckFinding::Weight::note, .file = entry.name, .finding = RecoveryFinding::odd_name,
+             .why = "left over from a deletion, a cleaning or a swap", .at_next_start = RecoveryAction::removed});
+        continue;
+      }
+      SegmentFiles& files = found[*name.offset];
+      switch (name.kind) {
+        case SegmentFileKind::log: files.log = true; break;
+        case SegmentFileKind::offset_index: files.offset_index = true; break;
+        case SegmentFileKind::time_index: files.time_index = true; break;
+        case SegmentFileKind::txn_index: files.txn_index = true; break;
+        case SegmentFileKind::snapshot: snapshots_.push_back(*name.offset); break;
+        case SegmentFileKind::other: break;
+      }
+    }
+    for (const auto& [base, files] : found) {
+      if (files.log) {
+        segments_.emplace(base, files);
+        continue;
+      }
+      for (const auto& [there, suffix] : {std::pair(files.offset_index, kOffsetIndexSuffix), std::pair(files.time_index, kTimeIndexSuffix),
+                                          std::pair(files.txn_index, kTxnIndexSuffix)}) {
+        if (!there) continue;
+        add({.weight = CheckFinding::Weight::damage, .file = segment_file_name(base, suffix), .finding = RecoveryFinding::missing,
+             .why = "there is no .log file of this base", .at_next_start = RecoveryAction::removed});
+      }
+    }
+    for (const Offset offset : snapshots_) {
+      const std::string name = segment_file_name(offset, kSnapshotSuffix);
+      const auto read = read_producer_snapshot(fs_, io::join(directory_, name));
+      if (read || (read.error().code != Errc::corrupt && read.error().code != Errc::unsupported)) continue;
+      add({.file = name, .finding = RecoveryFinding::unreadable, .why = read.error().what, .at_next_start = RecoveryAction::rebuilt,
+           .kafka = "deletes it and reads the batches instead"});
+    }
+    return {};
+  }
+
+  bool is_recovered(Offset base) const { return context_.last_stop == StopKind::unclean && base >= first_unflushed_; }
+  bool is_active(Offset base) const { return base == segments_.rbegin()->first; }
+
+  Result<void> segment(Offset base, const SegmentFiles& files) {
+    ++check_.segments;
+    const io::Path path = io::join(directory_, segment_file_name(base, kLogSuffix));
+    const std::shared_ptr<io::File> log = TRY(fs_.open(path, io::OpenMode::read));
+    const FilePosition end{TRY(log->size()).value};
+    check_.bytes += end - FilePosition{0};
+    OffsetIndexFollower offsets(TRY(small_file(files.offset_index, base, kOffsetIndexSuffix)), base);
+    TimeIndexFollower times(TRY(small_file(files.time_index, base, kTimeIndexSuffix)), base);
+    ForwardReader reader(*log, end);
+    FilePosition position{0};
+    Offset next_offset = base;
+    bool is_whole = true;
+    std::int64_t reported = 0;
+    while (position < end) {
+      std::string why;
+      const std::optional<BatchInfo> batch = TRY(read_batch(reader, position, end, base, next_offset, why));
+      if (!batch) {
+        is_whole = false;
+        const FilePosition readable = TRY(damage(*log, base, position, end, next_offset, why));
+        offsets.skip_to(readable);
+        times.skip_damage();
+        position = readable;
+        continue;
+      }
+      offsets.see(*batch);
+      times.see(*batch);
+      position = batch->end();
+      next_offset = next(batch->last_offset);
+      if (context_.bytes_done != nullptr && position.value - reported > 4 * MiB) {
+        context_.bytes_done->fetch_add(position.value - reported, std::memory_order_relaxed);
+        reported = position.value;
+      }
+    }
+    if (context_.bytes_done != nullptr) context_.bytes_done->fetch_add(end.value - reported, std::memory_order_relaxed);
+    check_.log_end = std::max(check_.log_end, next_offset);
+    // What a running broker has not finished is no damage.
+    if (context_.is_in_use && is_active(base)) return {};
+    if (is_whole) {
+      offsets.finish();
+      times.finish();
+    }
+    index(base, kOffsetIndexSuffix, files.offset_index, end, offsets.fault());
+    index(base, kTimeIndexSuffix, files.time_index, end, times.fault());
+    if (files.txn_index) TRY(txn_index(base));
+    return {};
+  }
+
+  // The batch at `position`, checked. Nothing, and why, when it is not good.
+  Result<std::optional<BatchInfo>> read_batch(ForwardReader& reader, FilePosition position, FilePosition end, Offset base, Offset next_offset,
+                                              std::string& why) {
+    const std::optional<BytesView> prefix = TRY(reader.bytes_at(position, record::kMagicPrefix));
+    if (!prefix) {
+      why = "incomplete batch at the end";
+      return std::optional<BatchInfo>();
+    }
+    const Result<record::EntryPrefix> told = record::read_prefix(*prefix);
+    if (!told) {
+      why = told.error().what;
+      return std::optional<BatchInfo>();
+    }
+    if (position + told->total_size() > end) {
+      why = fmt::format("a batch of {} bytes, of which {} are there", told->total_size(), end - position);
+      return std::optional<BatchInfo>();
+    }
+    const std::optional<BytesView> bytes = TRY(reader.bytes_at(position, static_cast<std::size_t>(told->total_size().value)));
+    if (!bytes) {
+      why = "the file became shorter";
+      return std::optional<BatchInfo>();
+    }
+    const Result<record::EntryInfo> entry = record::check_entry(*bytes);
+    if (!entry) {
+      why = entry.error().what;
+      return std::optional<BatchInfo>();
+    }
+    const std::int64_t relative = (entry->last_offset - base).value;
+    if (relative < 0 || relative > INT32_MAX || entry->last_offset < next_offset || entry->base_offset < base) {
+      why = fmt::format("offsets {} to {} do not follow {}", entry->base_offset, entry->last_offset, next_offset);
+      return std::optional<BatchInfo>();
+    }
+    ++check_.batches;
+    BatchInfo info;
+    info.position = position;
+    info.size = entry->size;
+    info.magic = entry->magic;
+    info.base_offset = entry->base_offset;
+    info.last_offset = entry->last_offset;
+    info.max_timestamp = entry->max_timestamp;
+    if (!entry->header) return std::optional<BatchInfo>(info);
+    info.leader_epoch = entry->header->partition_leader_epoch;
+    check_.records += entry->header->record_count;
+    if (info.leader_epoch >= 0 && (epochs_.empty() || info.leader_epoch > epochs_.back().epoch.value)) {
+      epochs_.push_back({{info.leader_epoch}, info.base_offset});
+    }
+    if (context_.depth == CheckDepth::records) records(*bytes, *entry->header, base, position);
+    return std::optional<BatchInfo>(info);
+  }
+
+  void records(BytesView bytes, const record::BatchHeader& header, Offset base, FilePosition position) {
+    record::ScratchBuffer scratch;
+    const Result<BytesView> plain = record::plain_records(record::BatchView(bytes), header, {}, scratch);
+    std::string why;
+    if (!plain) {
+      why = plain.error().what;
+    } else {
+      const record::WalkEnd end = record::walk_shapes(*plain, header.record_count, INT64_MAX, [](std::int32_t, const record::RecordShape&) { return record::Walk::go_on; });
+      if (!end.ok()) why = record::structure_error(end).what;
+    }
+    if (why.empty()) return;
+    add({.file = segment_file_name(base, kLogSuffix), .finding = RecoveryFinding::hole, .position = position,
+         .bytes = ByteCount{static_cast<std::int64_t>(bytes.size())}, .first_offset = header.base_offset, .end_offset = header.next_offset(),
+         .why = "the checksum is right and the records are not: " + why, .at_next_start = RecoveryAction::passed_over});
+  }
+
+  // Notes bad bytes from `position` on and answers where the next batch can be read, or the end.
+  Result<FilePosition> damage(const io::File& log, Offset base, FilePosition position, FilePosition end, Offset next_offset, const std::string& why) {
+    FilePosition readable = end;
+    std::optional<Offset> goes_on_at;
+    // What begins before the offset that is due cannot be served behind it.
+    FilePosition from = position;
+    while (from < end && !goes_on_at) {
+      const std::vector<ReadableRun> runs = TRY(find_readable(log, from, end, base, Survey::first_batch_only));
+      if (runs.empty()) break;
+      // What was just refused is no end of the damage, and neither is an offset that fits no file of this base.
+      const bool fits_here = runs[0].start > position && (runs[0].last_offset - base).value <= INT32_MAX;
+      if (fits_here && runs[0].first_offset >= next_offset) {
+        readable = runs[0].start;
+        goes_on_at = runs[0].first_offset;
+      }
+      from = runs[0].end;
+    }
+    if (context_.is_in_use && is_active(base) && !goes_on_at) return end;
+    const bool is_last = is_active(base);
+    const bool something_follows = goes_on_at || !is_last;
+    CheckFinding finding{.file = segment_file_name(base, kLogSuffix),
+                         .finding = goes_on_at ? RecoveryFinding::hole : RecoveryFinding::torn_tail,
+                         .position = position,
+                         .bytes = readable - position,
+                         .first_offset = next_offset,
+                         .end_offset = goes_on_at,
+                         .why = why};
+    if (is_recovered(base)) {
+      // The first cut takes what lies behind it along.
+      if (cut_) return readable;
+      cut_ = true;
+      finding.at_next_start = something_follows ? RecoveryAction::kept : RecoveryAction::cut;
+      if (something_follows) finding.kafka = "cuts the log here and deletes what lies behind";
+    } else {
+      finding.at_next_start = RecoveryAction::passed_over;
+      finding.kafka = is_last && !goes_on_at ? "appends behind the torn batch, or cuts it after an unclean stop" : "serves it: clients find the damage";
+    }
+    add(std::move(finding));
+    return readable;
+  }
+
+  Result<ByteVector> small_file(bool there, Offset base, std::string_view suffix) {
+    if (!there) return ByteVector();
+    return io::read_file(fs_, io::join(directory_, segment_file_name(base, suffix)), kLongestSmallFile);
+  }
+
+  void index(Offset base, std::string_view suffix, bool there, FilePosition end, const std::optional<IndexFault>& fault) {
+    if (!there && end > FilePosition{0}) {
+      add({.file = segment_file_name(base, suffix), .finding = RecoveryFinding::missing, .at_next_start = RecoveryAction::rebuilt});
+    }
+    if (fault) {
+      add({.file = segment_file_name(base, suffix), .finding = RecoveryFinding::wrong_entries, .position = fault->position, .why = fault->why,
+           .at_next_start = RecoveryAction::rebuilt, .kafka = is_recovered(base) ? "" : "believes it"});
+    }
+  }
+
+  Result<void> txn_index(Offset base) {
+    const ByteVector bytes = TRY(small_file(true, base, kTxnIndexSuffix));
+    constexpr auto kEntrySize = static_cast<std::size_t>(TxnIndex::kEntrySize);
+    std::string why;
+    std::size_t at = 0;
+    std::int64_t last = INT64_MIN;
+    for (; at + kEntrySize <= bytes.size() && why.empty(); at += kEntrySize) {
+      ByteReader in(BytesView(bytes).subspan(at, kEntrySize));
+      const std::int16_t version = in.i16();
+      in.i64();
+      const std::int64_t first_offset = in.i64();
+      const std::int64_t last_offset = in.i64();
+      if (version != 0) why = fmt::format("version {}", version);
+      if (last_offset <= last || last_offset < base.value || first_offset > last_offset) why = fmt::format("a transaction of {} to {}", first_offset, last_offset);
+      last = last_offset;
+    }
+    if (why.empty() && at != bytes.size()) why = fmt::format("{} bytes at the end are no entry", bytes.size() - at);
+    if (why.empty()) return {};
+    add({.file = segment_file_name(base, kTxnIndexSuffix), .finding = RecoveryFinding::wrong_entries,
+         .position = FilePosition{static_cast<std::int64_t>(at)}, .why = why, .at_next_start = RecoveryAction::rebuilt,
+         .kafka = "shows aborted records as committed, or fails reads"});
+    return {};
+  }
+
+  Result<void> epochs() {
+    const auto told = read_epoch_checkpoint(fs_, io::join(directory_, kLeaderEpochCheckpoint));
+    if (!told && told.error().code != Errc::corrupt && told.error().code != Errc::limit) return told.error();
+    CheckFinding finding{.file = kLeaderEpochCheckpoint, .finding = RecoveryFinding::unreadable, .at_next_start = RecoveryAction::rebuilt};
+    if (!told) {
+      finding.why = told.error().what;
+      finding.kafka = "takes the log directory offline";
+      add(std::move(finding));
+      return {};
+    }
+    if (epochs_.empty() || context_.is_in_use) return {};
+    if (told->empty()) {
+      finding.finding = RecoveryFinding::missing;
+      finding.why = "no entry";
+      add(std::move(finding));
+      return {};
+    }
+    for (const EpochEntry& seen : epochs_) {
+      const auto entry = std::ranges::find(*told, seen.epoch, &EpochEntry::epoch);
+      // The first one may have been raised to the log start.
+      if (entry != told->end() && (entry->start_offset <= seen.start_offset || entry == told->begin())) continue;
+      if (seen.epoch < told->front().epoch) continue;
+      if (context_.last_stop == StopKind::unclean && seen.epoch > told->back().epoch) continue;  // found again by recovery
+      finding.finding = RecoveryFinding::wrong_entries;
+      finding.why = fmt::format("epoch {} begins at offset {}, and the file does not say so", seen.epoch.value, seen.start_offset);
+      finding.kafka = "believes it";
+      add(std::move(finding));
+      return {};
+    }
+    return {};
+  }
+
+  Result<void> topic_id() {
+    const auto id = read_partition_metadata(fs_, directory_);
+    if (id) return {};
+    if (id.error().code != Errc::corrupt) return id.error();
+    add({.file = kPartitionMetadata, .finding = RecoveryFinding::unreadable, .why = id.error().what, .at_next_start = RecoveryAction::rebuilt,
+         .kafka = "takes the log directory offline"});
+    return {};
+  }
+
+  void add(CheckFinding finding) { check_.findings.push_back(std::move(finding)); }
+
+  io::FileSystem& fs_;
+  const io::Path& directory_;
+  const CheckContext& context_;
+  PartitionCheck check_;
+  std::map<Offset, SegmentFiles> segments_;
+  std::vector<Offset> snapshots_;
+  std::vector<EpochEntry> epochs_;  // as the batches tell them
+  Offset first_unflushed_{0};
+  bool cut_ = false;
+};
+
+}  // namespace
+
+bool PartitionCheck::is_damaged() const {
+  return std::ranges::any_of(findings, [](const CheckFinding& finding) { return finding.weight == CheckFinding::Weight::damage; });
+}
+
+Result<PartitionCheck> check_partition(io::FileSystem& fs, const io::Path& directory, const CheckContext& context) {
+  return PartitionChecker(fs, directory, context).run();
+}
+
+std::string describe(const CheckFinding& finding) {
+  std::string text = fmt::format("{}: {}", finding.file, to_string(finding.finding));
+  if (finding.position) text += fmt::format(" at {}", *finding.position);
+  if (finding.bytes > ByteCount{0}) text += fmt::format(", {} bytes", finding.bytes);
+  if (finding.first_offset) {
+    text += finding.end_offset ? fmt::format(", offsets {} to {}", *finding.first_offset, Offset{finding.end_offset->value - 1})
+                               : fmt::format(", from offset {} on", *finding.first_offset);
+  }
+  if (!finding.why.empty()) text += fmt::format(" ({})", finding.why);
+  text += fmt::format("; at the next start: {}", to_string(finding.at_next_start));
+  if (!finding.kafka.empty()) text += fmt::format("; Kafka {}", finding.kafka);
+  return text;
+}
+
+}  // namespace cordwood::storage
