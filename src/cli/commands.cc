@@ -20,6 +20,7 @@ extern const Command man_command;
 extern const Command metadata_quorum_command;
 extern const Command run_class_command;
 extern const Command topics_command;
+extern const Command transactions_command;
 
 std::span<const Command* const> commands() {
   static constexpr const Command* kAll[] = {
@@ -41,6 +42,7 @@ std::span<const Command* const> commands() {
       &metadata_quorum_command,
       &run_class_command,
       &topics_command,
+      &transactions_command,
   };
   return kAll;
 }

@@ -53,14 +53,8 @@ std::optional<Thrown> read_plan_line(std::string_view line, bool with_group, Pla
   }
   std::vector<PlanCell> cells = cells_of(line);
   std::size_t most = with_group ? 4 : 3;
-  if (cells.size() > most) {
-    const PlanCell& surplus = cells[most];
-    return of_jackson("dataformat.csv.CsvReadException",
-                      fmt::format("Too many entries: expected at most {} (value #{} ({} chars) \"{}\")", most, most,
-                                  surplus.text.size(), surplus.text),
-                      fmt::format("line: 1, column: {}", surplus.column));
-  }
-  cells.resize(most);
+  std::size_t count = cells.size();
+  cells.resize(std::max(count, most));
   std::size_t next = 0;
   if (with_group) into.group = cells[next++].text;
   into.key.topic = cells[next++].text;
@@ -80,6 +74,13 @@ std::optional<Thrown> read_plan_line(std::string_view line, bool with_group, Pla
   auto offset = number_in<std::int64_t>(cells[next].text);
   if (!offset) return mistake(cells[next], "long", "offset");
   into.offset = *offset;
+  if (count > most) {
+    const PlanCell& surplus = cells[most];
+    return of_jackson("dataformat.csv.CsvReadException",
+                      fmt::format("Too many entries: expected at most {} (value #{} ({} chars) \"{}\")", most, most,
+                                  surplus.text.size(), surplus.text),
+                      fmt::format("line: 1, column: {}", surplus.column));
+  }
   return {};
 }
 
