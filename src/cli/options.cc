@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <type_traits>
 
 #include "base/check.h"
 
@@ -25,7 +27,9 @@ ParseMistake missing_argument(Habit habit, const OptionSpec& option) {
   return {Kind::missing_argument, std::string(option.name), fmt::format("Option {} requires an argument", option.name)};
 }
 
-bool looks_like_option(std::string_view word) { return word.size() > 1 && word.front() == '-' && word != "--"; }
+bool looks_like_option(std::string_view word) {
+  return word.size() > 1 && word.front() == '-' && word != "--";
+}
 
 // Words of a command line, taken one by one.
 class WordReader {
@@ -52,7 +56,8 @@ Parsed<std::optional<std::string>> value_of(Habit habit, const OptionSpec& optio
                                             WordReader& words) {
   if (!option.takes_value()) {
     if (habit == Habit::own && attached) {
-      return ParseMistake{Kind::surplus_word, std::string(option.name), fmt::format("'--{}' takes no value", option.name)};
+      return ParseMistake{Kind::surplus_word, std::string(option.name),
+                          fmt::format("'--{}' takes no value", option.name)};
     }
     return std::optional<std::string>();
   }
@@ -66,17 +71,14 @@ Parsed<std::optional<std::string>> value_of(Habit habit, const OptionSpec& optio
   return std::optional(words.take());
 }
 
-std::string_view name_of_number(std::int32_t) { return "int"; }
-std::string_view name_of_number(std::int64_t) { return "long"; }
-
-// As Integer.valueOf and Long.valueOf: decimal digits behind an optional sign.
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
-  Number value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
+std::string_view name_of_number(std::int32_t) {
+  return "int";
+}
+std::string_view name_of_number(std::int64_t) {
+  return "long";
+}
+std::string_view name_of_number(double) {
+  return "double";
 }
 
 // `text` in lines of at most `width`, broken at blanks.
@@ -102,7 +104,8 @@ std::string left_column(const OptionSpec& option) {
   std::string text = "  ";
   if (option.letter != 0) text += fmt::format("-{}, ", option.letter);
   text += fmt::format("--{}", option.name);
-  if (option.takes_value()) text += option.value_is_optional ? fmt::format(" [{}]", option.argument) : fmt::format(" {}", option.argument);
+  if (option.takes_value())
+    text += option.value_is_optional ? fmt::format(" [{}]", option.argument) : fmt::format(" {}", option.argument);
   return text;
 }
 
@@ -115,7 +118,56 @@ std::string right_column(const OptionSpec& option) {
   return text;
 }
 
+// A double may have blanks around it and a letter for its type behind it; a hexadecimal one needs its exponent.
+std::optional<double> parse_double(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+  bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  if (text == "NaN") {
+    value = std::numeric_limits<double>::quiet_NaN();
+  } else if (text == "Infinity") {
+    value = std::numeric_limits<double>::infinity();
+  } else {
+    if (text.empty() || !(text.front() == '.' || (text.front() >= '0' && text.front() <= '9'))) return {};
+    auto format = std::chars_format::general;
+    if (text.starts_with("0x") || text.starts_with("0X")) {
+      if (text.find_first_of("pP") == std::string_view::npos) return {};
+      format = std::chars_format::hex;
+      text.remove_prefix(2);
+    }
+    std::string_view type_letters = "dDfF";
+    bool typed = text.size() > 1 && type_letters.find(text.back()) != std::string_view::npos;
+    if (typed) text.remove_suffix(1);
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, format);
+    if (end != text.data() + text.size() || error == std::errc::invalid_argument) return {};
+    // Too large or too small is no mistake to Java: infinity, or nought.
+    if (error == std::errc::result_out_of_range) {
+      bool tiny = text.find("e-") != std::string_view::npos || text.find("E-") != std::string_view::npos;
+      value = tiny ? 0.0 : std::numeric_limits<double>::infinity();
+    }
+  }
+  return negative ? -value : value;
+}
+
 }  // namespace
+
+template <class Value>
+std::optional<Value> parse_number(std::string_view text) {
+  if constexpr (std::is_same_v<Value, double>) {
+    return parse_double(text);
+  } else {
+    if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
+    Value value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return {};
+    return value;
+  }
+}
+template std::optional<std::int32_t> parse_number(std::string_view text);
+template std::optional<std::int64_t> parse_number(std::string_view text);
+template std::optional<double> parse_number(std::string_view text);
 
 const OptionSpec* Grammar::find(std::string_view name) const {
   auto found = std::ranges::find(options, name, &OptionSpec::name);
@@ -129,13 +181,18 @@ const OptionSpec* Grammar::find(char letter) const {
 
 std::string_view ParseMistake::java_class() const {
   switch (kind) {
-    case Kind::unrecognized: return "joptsimple.UnrecognizedOptionException";
-    case Kind::missing_argument: return "joptsimple.OptionMissingRequiredArgumentException";
-    case Kind::multiple_arguments: return "joptsimple.MultipleArgumentsForOptionException";
-    case Kind::conversion: return "joptsimple.OptionArgumentConversionException";
+    case Kind::unrecognized:
+      return "joptsimple.UnrecognizedOptionException";
+    case Kind::missing_argument:
+      return "joptsimple.OptionMissingRequiredArgumentException";
+    case Kind::multiple_arguments:
+      return "joptsimple.MultipleArgumentsForOptionException";
+    case Kind::conversion:
+      return "joptsimple.OptionArgumentConversionException";
     case Kind::surplus_word:
     case Kind::missing_word:
-    case Kind::bad_choice: break;
+    case Kind::bad_choice:
+      break;
   }
   return {};
 }
@@ -170,9 +227,11 @@ Parsed<Options> parse_options(const Grammar& grammar, std::span<const std::strin
     if (option == nullptr) return unrecognized(habit, word, name);
     auto value = value_of(habit, *option, std::move(attached), words);
     if (!value) return value.mistake();
-    if (habit == Habit::own && *value && !option->choices.empty() && std::ranges::find(option->choices, **value) == option->choices.end()) {
-      return ParseMistake{Kind::bad_choice, std::string(option->name),
-                          fmt::format("'--{} {}': choose one of {}", option->name, **value, fmt::join(option->choices, ", "))};
+    if (habit == Habit::own && *value && !option->choices.empty() &&
+        std::ranges::find(option->choices, **value) == option->choices.end()) {
+      return ParseMistake{
+          Kind::bad_choice, std::string(option->name),
+          fmt::format("'--{} {}': choose one of {}", option->name, **value, fmt::join(option->choices, ", "))};
     }
     options.given_.push_back({option, *std::move(value)});
   }
@@ -211,8 +270,8 @@ std::vector<std::string> Options::values(std::string_view name) const {
 Parsed<std::optional<std::string>> Options::value(std::string_view name) const {
   std::vector<std::string> all = values(name);
   if (all.empty()) return std::optional<std::string>();
-  // Our own tools let the last one count, as GNU's do.
-  if (grammar_->habit == Habit::own) return std::optional(all.back());
+  // Our own tools let the last one count, as GNU's do, and so does argparse4j.
+  if (grammar_->habit != Habit::joptsimple) return std::optional(all.back());
   if (all.size() > 1) {
     return ParseMistake{Kind::multiple_arguments, std::string(name),
                         fmt::format("Found multiple arguments for option {}, but you asked for only one", name)};
@@ -220,21 +279,28 @@ Parsed<std::optional<std::string>> Options::value(std::string_view name) const {
   return std::optional(all.front());
 }
 
-template <class Number>
-Parsed<std::optional<Number>> Options::number(std::string_view name) const {
+template <class Value>
+Parsed<std::optional<Value>> Options::number(std::string_view name) const {
   auto text = value(name);
   if (!text) return text.mistake();
-  if (!*text) return std::optional<Number>();
-  auto parsed = parse_number<Number>(**text);
+  if (!*text) return std::optional<Value>();
+  auto parsed = parse_number<Value>(**text);
   if (parsed) return parsed;
   std::string message = grammar_->habit == Habit::own
-                            ? fmt::format("'--{} {}' is not a number (type {})", name, **text, name_of_number(Number{}))
+                            ? fmt::format("'--{} {}' is not a number (type {})", name, **text, name_of_number(Value{}))
                             : fmt::format("Cannot parse argument '{}' of option {}", **text, name);
   return ParseMistake{Kind::conversion, std::string(name), std::move(message)};
 }
 
-Parsed<std::optional<std::int32_t>> Options::int_value(std::string_view name) const { return number<std::int32_t>(name); }
-Parsed<std::optional<std::int64_t>> Options::long_value(std::string_view name) const { return number<std::int64_t>(name); }
+Parsed<std::optional<std::int32_t>> Options::int_value(std::string_view name) const {
+  return number<std::int32_t>(name);
+}
+Parsed<std::optional<std::int64_t>> Options::long_value(std::string_view name) const {
+  return number<std::int64_t>(name);
+}
+Parsed<std::optional<double>> Options::double_value(std::string_view name) const {
+  return number<double>(name);
+}
 
 std::vector<std::string_view> Options::given() const {
   std::vector<std::string_view> names;

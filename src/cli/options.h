@@ -21,16 +21,21 @@
 
 namespace cordwood::cli {
 
+// Kinds of numbers, as Java has them.
+enum class Number { none, int32, int64, float64 };
+
 struct OptionSpec {
   std::string_view name;           // without dashes: "bootstrap-server"
   std::string_view argument = {};  // what the help calls the value: "HOST:PORT,…"; empty: it takes none
   std::string_view help = {};      // for --help, completion and the man page; a sentence of ours, without a full stop
   char letter = 0;                 // "-c" of argparse4j's and our own tools
   std::string_view default_text = {};
-  bool repeatable = false;         // only told in the help: the parser keeps all values
-  bool required = false;           // the same; argparse4j's parser checks it
+  bool repeatable = false;  // told in the help; argparse4j's parser keeps only the last value of others
+  bool required = false;    // told in the help; argparse4j's parser checks it
   bool value_is_optional = false;
   std::span<const std::string_view> choices = {};  // for completion, and checked by argparse4j's and our own
+  Number number = Number::none;                    // what argparse4j's parser checks the value to be
+  bool takes_several = false;  // argparse4j: --name a b c; naming it again forgets the values before
 
   bool takes_value() const { return !argument.empty(); }
 };
@@ -42,6 +47,12 @@ struct Positional {
   bool repeatable = false;
 };
 
+// Options of which only one may be given. argparse4j's parser checks it.
+struct Exclusive {
+  std::span<const std::string_view> names;  // in the order in which a mistake lists them
+  bool required = false;
+};
+
 enum class Habit { joptsimple, argparse4j, own };
 
 // Options, and for tools with sub-commands the grammar of each.
@@ -50,6 +61,7 @@ struct Grammar {
   std::string_view usage = {};  // behind the program's name; empty: made from the rest
   std::span<const OptionSpec> options = {};
   std::span<const Positional> positionals = {};
+  std::span<const Exclusive> exclusive = {};
   struct Sub {
     std::string_view name;
     std::string_view summary;
@@ -63,7 +75,15 @@ struct Grammar {
 
 // What cannot be matched. `kind` tells which exception of joptsimple it is; a tool decides what is printed around it.
 struct ParseMistake {
-  enum class Kind { unrecognized, missing_argument, multiple_arguments, conversion, surplus_word, missing_word, bad_choice };
+  enum class Kind {
+    unrecognized,
+    missing_argument,
+    multiple_arguments,
+    conversion,
+    surplus_word,
+    missing_word,
+    bad_choice
+  };
   Kind kind;
   std::string option;   // or the stray word
   std::string message;  // in the words of the habit's parser
@@ -100,6 +120,7 @@ class Options {
   // Mistakes: multiple_arguments, conversion ("Cannot parse argument 'abc' of option partitions").
   Parsed<std::optional<std::int32_t>> int_value(std::string_view name) const;
   Parsed<std::optional<std::int64_t>> long_value(std::string_view name) const;
+  Parsed<std::optional<double>> double_value(std::string_view name) const;
   // Words that belong to no option.
   const std::vector<std::string>& words() const { return words_; }
   // The names of the options given, in order, each once.
@@ -107,12 +128,13 @@ class Options {
 
  private:
   friend Parsed<Options> parse_options(const Grammar&, std::span<const std::string>);
+  friend class ArgumentParser;  // cli/argparse.cc
   struct Given {
     const OptionSpec* option;
     std::optional<std::string> value;
   };
-  template <class Number>
-  Parsed<std::optional<Number>> number(std::string_view name) const;
+  template <class Value>
+  Parsed<std::optional<Value>> number(std::string_view name) const;
 
   const Grammar* grammar_ = nullptr;
   std::vector<Given> given_;
@@ -121,6 +143,13 @@ class Options {
 
 // For the habits joptsimple and own. `grammar` must outlive the result. argparse4j's tools: cli/argparse.h.
 Parsed<Options> parse_options(const Grammar& grammar, std::span<const std::string> words);
+
+// As Integer.valueOf, Long.valueOf and Double.valueOf read text; nothing where they throw.
+template <class Value>
+std::optional<Value> parse_number(std::string_view text);
+extern template std::optional<std::int32_t> parse_number(std::string_view text);
+extern template std::optional<std::int64_t> parse_number(std::string_view text);
+extern template std::optional<double> parse_number(std::string_view text);
 
 // The table of options, wrapped at `columns`: what --help prints below its first lines, and what follows a mistake.
 std::string option_table(const Grammar& grammar, std::size_t columns);

@@ -156,7 +156,7 @@ class Kafka(Process):
 
     def write_properties(self):
         self.port = self.port or free_port()
-        controller = free_port()
+        self.controller_port = controller = free_port()
         settings = {
             "node.id": "1", "process.roles": "broker,controller", "log.dirs": ",".join(self.dirs),
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}",
