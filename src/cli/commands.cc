@@ -9,6 +9,7 @@ extern const Command configs_command;
 extern const Command console_consumer_command;
 extern const Command console_producer_command;
 extern const Command consumer_groups_command;
+extern const Command consumer_perf_test_command;
 extern const Command delete_records_command;
 extern const Command features_command;
 extern const Command get_offsets_command;
@@ -18,6 +19,7 @@ extern const Command leader_election_command;
 extern const Command log_dirs_command;
 extern const Command man_command;
 extern const Command metadata_quorum_command;
+extern const Command producer_perf_test_command;
 extern const Command run_class_command;
 extern const Command topics_command;
 extern const Command transactions_command;
@@ -31,6 +33,7 @@ std::span<const Command* const> commands() {
       &console_consumer_command,
       &console_producer_command,
       &consumer_groups_command,
+      &consumer_perf_test_command,
       &delete_records_command,
       &features_command,
       &get_offsets_command,
@@ -40,6 +43,7 @@ std::span<const Command* const> commands() {
       &log_dirs_command,
       &man_command,
       &metadata_quorum_command,
+      &producer_perf_test_command,
       &run_class_command,
       &topics_command,
       &transactions_command,

@@ -2,7 +2,7 @@
 // which groups of mixed clients depend on the same answer.
 //
 // Pure functions over what the members said. Each gives every partition of a subscribed topic to exactly one member that wants the
-// topic; partitions of topics that are not there are left out. Compared with Kafka 4.4.0's classes by tests/differential.
+// topic; partitions of topics that are not there are left out.
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,7 @@ std::int64_t largest_size_of(const RecordToSend& record) {
 void CompressionRatio::observed(double ratio) {
   constexpr double kRise = 0.05;
   constexpr double kFall = 0.005;
-  if (ratio > estimate_) estimate_ = std::max(estimate_ + kRise, ratio);
-  if (ratio < estimate_) estimate_ = std::max(estimate_ - kFall, ratio);
+  estimate_ = ratio > estimate_ ? std::max(estimate_ + kRise, ratio) : std::max(estimate_ - kFall, ratio);
 }
 
 GatheredBatch::GatheredBatch(const BatchingOptions& options, std::int64_t first_record_size, MonotonicNs created)

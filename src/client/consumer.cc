@@ -77,8 +77,9 @@ void Consumer::assign(const std::vector<TopicPartition>& partitions) {
   metadata_wanted_ = true;
 }
 
-void Consumer::place(State& state, Offset at) {
+void Consumer::place(State& state, Offset at, std::int32_t leader_epoch) {
   state.position = at;
+  state.leader_epoch = leader_epoch;
   state.fetch_position = at;
   state.reset.reset();
   state.committed_unknown = false;
@@ -240,8 +241,7 @@ Outcome<Nothing> Consumer::update_positions(MonotonicNs deadline) {
       }
       state.committed_unknown = false;
       if (auto offset = committed->find(partition); offset != committed->end()) {
-        place(state, offset->second);
-        committed_[partition] = offset->second;
+        place(state, offset->second.offset, offset->second.leader_epoch);
       } else {
         state.reset = options_.reset;
       }
@@ -297,7 +297,7 @@ Outcome<Nothing> Consumer::reset_positions(std::int32_t node, const std::vector<
       auto state = states_.find(partition);
       if (state == states_.end()) continue;
       if (got.error_code == ErrorCode::NONE && got.offset >= 0) {
-        place(state->second, {got.offset});
+        place(state->second, {got.offset}, got.leader_epoch);
         listener_.position_reset(partition, {got.offset});
         continue;
       }
@@ -479,6 +479,7 @@ Outcome<bool> Consumer::hand_out_batches(const TopicPartition& partition, State&
         if (record.offset < *state.position) return record::Walk::go_on;
         // The visitor's record is behind it, whatever it answers.
         state.position = next(record.offset);
+        state.leader_epoch = header.partition_leader_epoch;
         ++count;
         stopped = visit({partition.topic, partition.partition, header.timestamp_type(), header.partition_leader_epoch, record}) ==
                   record::Walk::stop;
@@ -557,19 +558,18 @@ Outcome<std::int64_t> Consumer::poll(DurationMs patience, const Visitor& visit) 
   }
 }
 
-std::map<TopicPartition, Offset> Consumer::positions() const {
-  std::map<TopicPartition, Offset> positions;
+std::map<TopicPartition, Position> Consumer::positions() const {
+  std::map<TopicPartition, Position> positions;
   for (const auto& [partition, state] : states_) {
-    if (state.position) positions[partition] = *state.position;
+    if (state.position) positions[partition] = {*state.position, state.leader_epoch};
   }
   return positions;
 }
 
 void Consumer::commit(DurationMs patience) {
   if (!member_) return;
-  std::map<TopicPartition, Offset> offsets = positions();
-  if (offsets.empty()) return;
-  if (member_->commit(offsets, clock_.monotonic() + to_ns(patience))) committed_ = std::move(offsets);
+  // What could not be committed is committed next time, or read again by whoever comes then.
+  (void)member_->commit(positions(), clock_.monotonic() + to_ns(patience));
 }
 
 void Consumer::close(DurationMs patience) {

@@ -108,6 +108,7 @@ class Consumer {
   };
   struct State {
     std::optional<Offset> position;  // of the next record to hand out
+    std::int32_t leader_epoch = -1;  // of the record before it
     Offset fetch_position{0};        // of the next record to ask for
     std::optional<OffsetReset> reset;
     bool committed_unknown = false;  // the group's committed offset must be asked for first
@@ -134,12 +135,12 @@ class Consumer {
   Outcome<std::int64_t> hand_out(const Visitor& visit);
   Outcome<bool> hand_out_batches(const TopicPartition& partition, State& state, Fetched& fetched, const Visitor& visit,
                                  std::int64_t& count);
-  void place(State& state, Offset at);
+  void place(State& state, Offset at, std::int32_t leader_epoch = -1);
   void link_lost(std::int32_t node);
   PartitionCounts count_partitions(const std::vector<std::string>& topics) const;
   DurationMs until_due(MonotonicNs deadline) const;
   void look_at_topics();
-  std::map<TopicPartition, Offset> positions() const;
+  std::map<TopicPartition, Position> positions() const;
 
   Cluster cluster_;
   NodeLinks links_;
@@ -156,7 +157,6 @@ class Consumer {
   MonotonicNs next_metadata_{0};
   int metadata_attempts_ = 0;
   MonotonicNs next_commit_{0};
-  std::map<TopicPartition, Offset> committed_;
   PartitionCounts shared_out_;  // by this member, when it led
   std::vector<TopicPartition> order_;  // of states_, as Java's consumer walks them
   std::map<TopicPartition, State> states_;

@@ -302,8 +302,8 @@ Outcome<GroupMember::Step> GroupMember::heartbeat(MonotonicNs deadline) {
   return failed(code, deadline);
 }
 
-Outcome<std::map<TopicPartition, Offset>> GroupMember::committed(const std::vector<TopicPartition>& partitions,
-                                                                 MonotonicNs deadline) {
+Outcome<std::map<TopicPartition, Position>> GroupMember::committed(const std::vector<TopicPartition>& partitions,
+                                                                   MonotonicNs deadline) {
   protocol::OffsetFetchRequest request;
   request.group_id = options_.group_id;
   request.topics.emplace();
@@ -315,35 +315,37 @@ Outcome<std::map<TopicPartition, Offset>> GroupMember::committed(const std::vect
     Link* link = ATTEMPT(coordinator(deadline));
     auto answer = link->ask<protocol::OffsetFetchResponse>(request, kNewestOffsetFetch);
     ErrorCode code = answer ? (*answer)->error_code : answer.failure().code;
-    std::map<TopicPartition, Offset> offsets;
+    std::map<TopicPartition, Position> positions;
     if (answer) {
       for (const auto& topic : (*answer)->topics) {
         for (const auto& partition : topic.partitions) {
           if (partition.error_code != ErrorCode::NONE) code = partition.error_code;
-          if (partition.committed_offset >= 0) offsets[{topic.name, {partition.partition_index}}] = {partition.committed_offset};
+          if (partition.committed_offset < 0) continue;
+          positions[{topic.name, {partition.partition_index}}] = {{partition.committed_offset}, partition.committed_leader_epoch};
         }
       }
     }
-    if (code == ErrorCode::NONE) return offsets;
+    if (code == ErrorCode::NONE) return positions;
     if (!protocol::is_retriable(code)) return failure_of(code);
     if (code == ErrorCode::NOT_COORDINATOR || code == ErrorCode::COORDINATOR_NOT_AVAILABLE) lost_coordinator();
     ATTEMPT(cluster_.back_off(attempt, "offsetFetch", deadline));
   }
 }
 
-Outcome<Nothing> GroupMember::commit(const std::map<TopicPartition, Offset>& offsets, MonotonicNs deadline) {
-  if (offsets.empty()) return Nothing{};
+Outcome<Nothing> GroupMember::commit(const std::map<TopicPartition, Position>& positions, MonotonicNs deadline) {
+  if (positions.empty()) return Nothing{};
   protocol::OffsetCommitRequest request;
   request.group_id = options_.group_id;
   request.generation_id_or_member_epoch = generation_;
   request.member_id = member_id_;
   request.group_instance_id = options_.instance_id;
   if (generation_ < 0) request.member_id.clear();
-  for (const auto& [partition, offset] : offsets) {
+  for (const auto& [partition, position] : positions) {
     if (request.topics.empty() || request.topics.back().name != partition.topic) request.topics.emplace_back().name = partition.topic;
     auto& entry = request.topics.back().partitions.emplace_back();
     entry.partition_index = partition.partition.value;
-    entry.committed_offset = offset.value;
+    entry.committed_offset = position.offset.value;
+    entry.committed_leader_epoch = position.leader_epoch;
     entry.committed_metadata = "";
   }
   for (int attempt = 0;; ++attempt) {

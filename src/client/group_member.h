@@ -32,6 +32,13 @@ struct GroupOptions {
   std::vector<Assignor> assignors{Assignor::range, Assignor::cooperative_sticky};
 };
 
+// Where a reader of a partition stands.
+struct Position {
+  Offset offset;                   // of the next record
+  std::int32_t leader_epoch = -1;  // of the record before it; -1: unknown
+  bool operator==(const Position&) const = default;
+};
+
 class GroupMember {
  public:
   // `clock` and `listener` must outlive it; `cluster` becomes the coordinator's connection.
@@ -57,9 +64,9 @@ class GroupMember {
   MonotonicNs due() const;
 
   // The committed offsets; those without one are left out.
-  Outcome<std::map<TopicPartition, Offset>> committed(const std::vector<TopicPartition>& partitions, MonotonicNs deadline);
+  Outcome<std::map<TopicPartition, Position>> committed(const std::vector<TopicPartition>& partitions, MonotonicNs deadline);
   // Offsets for a group in which nobody is a member may be committed as well.
-  Outcome<Nothing> commit(const std::map<TopicPartition, Offset>& offsets, MonotonicNs deadline);
+  Outcome<Nothing> commit(const std::map<TopicPartition, Position>& positions, MonotonicNs deadline);
   void leave(MonotonicNs deadline);
 
   bool is_stable() const { return state_ == State::stable; }
