@@ -63,7 +63,7 @@ int fail_consumer(Session& session, std::string_view java_lines) {
 }
 
 // A joptsimple exception with the causes that Java prints below it.
-std::string java_lines(const ParseMistake& mistake, std::string_view text) {
+std::string mistake_in_java(const ParseMistake& mistake, std::string_view text) {
   std::string lines = fmt::format("{}: {}", mistake.java_class(), mistake.message);
   if (mistake.kind == ParseMistake::Kind::conversion) {
     std::string cause = fmt::format("java.lang.NumberFormatException: For input string: \"{}\"", text);
@@ -90,7 +90,7 @@ std::variant<Properties, int> consumer_properties(const Options& options, std::s
   Properties properties;
   auto path = options.value(file);
   if (path && !*path && !old_file.empty()) path = options.value(old_file);
-  if (!path) return fail_consumer(session, java_lines(path.mistake(), ""));
+  if (!path) return fail_consumer(session, mistake_in_java(path.mistake(), ""));
   if (*path) {
     auto read = read_properties_file(session, **path);
     if (!read && read.error().code == Errc::not_found) {
@@ -113,7 +113,7 @@ std::optional<int> choose_group(const Options& options, Properties& consumer, co
     if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
   };
   auto group = options.value("group");
-  if (!group) return fail_consumer(session, java_lines(group.mistake(), ""));
+  if (!group) return fail_consumer(session, mistake_in_java(group.mistake(), ""));
   if (*group) note(**group);
   if (has_property(from_line, "group.id")) note(property(from_line, "group.id"));
   if (has_property(from_file, "group.id")) note(property(from_file, "group.id"));
@@ -148,7 +148,7 @@ ConsumerWords read_consumer_words(const Words& words, Session& session) {
     return 0;
   }
   for (std::string_view name : {"topic", "include", "bootstrap-server", "offset", "formatter", "isolation-level"}) {
-    if (auto value = options.value(name); !value) return fail_consumer(session, java_lines(value.mistake(), ""));
+    if (auto value = options.value(name); !value) return fail_consumer(session, mistake_in_java(value.mistake(), ""));
   }
   settings.topic = *options.value("topic");
   settings.include = *options.value("include");
@@ -321,7 +321,7 @@ int run_console_consumer(const Command&, const Words& words, Session& session) {
     pattern = *std::move(compiled);
   }
   auto timeout = words_of.long_value("timeout-ms");
-  if (!timeout) return fail_consumer(session, java_lines(timeout.mistake(), words_of.values("timeout-ms").front()));
+  if (!timeout) return fail_consumer(session, mistake_in_java(timeout.mistake(), words_of.values("timeout-ms").front()));
   ConsumerLog log(session, cluster->client_id, options->group.group_id);
   client::Consumer consumer(*std::move(cluster), *std::move(options), session.clock, log);
   if (settings.partition) {
@@ -351,7 +351,7 @@ int run_console_consumer(const Command&, const Words& words, Session& session) {
   auto most = words_of.int_value("max-messages");
   std::optional<std::string> exception;
   if (!most) {
-    exception = java_lines(most.mistake(), words_of.values("max-messages").front());
+    exception = mistake_in_java(most.mistake(), words_of.values("max-messages").front());
   } else {
     std::optional<std::int64_t> limit;
     if (*most && **most != -1) limit = **most;

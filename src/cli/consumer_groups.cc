@@ -19,7 +19,7 @@ namespace {
 
 using protocol::ErrorCode;
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kConsumerGroupsOptions[] = {
     {.name = "bootstrap-server", .argument = "HOST:PORT,…", .help = "brokers to start from", .required = true},
     {.name = "list", .help = "the ids of all consumer groups"},
     {.name = "describe", .help = "offsets and lag of groups; see --members, --state"},
@@ -62,9 +62,9 @@ constexpr OptionSpec kOptions[] = {
     {.name = "help", .help = "this text"},
     {.name = "version", .help = "the version of Kafka that this stands for"},
 };
-constexpr Grammar kGrammar{.habit = Habit::joptsimple, .options = kOptions};
+constexpr Grammar kConsumerGroupsGrammar{.habit = Habit::joptsimple, .options = kConsumerGroupsOptions};
 
-constexpr std::string_view kActions[] = {"list",          "describe",       "delete",
+constexpr std::string_view kGroupActions[] = {"list",          "describe",       "delete",
                                          "reset-offsets", "delete-offsets", "validate-regex"};
 // In the order in which conflicts are looked for.
 constexpr std::string_view kScenarios[] = {"to-offset", "to-datetime", "by-duration", "to-earliest",
@@ -270,7 +270,7 @@ MaybeStop delete_groups(GroupsCommand& command) {
   return {};
 }
 
-MaybeStop act(GroupsCommand& command) {
+MaybeStop act_on_groups(GroupsCommand& command) {
   if (command.options.has("list")) return list_groups(command);
   if (command.options.has("describe")) return describe_groups(command);
   if (command.options.has("delete")) return delete_groups(command);
@@ -322,16 +322,16 @@ MaybeStop run_with_cluster(const Options& words, Session& session) {
              fmt::format("[AdminClient clientId={}] {}", admin.cluster.options().client_id, text), logger);
   };
   GroupsCommand command{words, session, admin.cluster, client::Groups(admin.cluster, std::move(log))};
-  return act(command);
+  return act_on_groups(command);
 }
 
 int usage_mistake(std::string_view message, Session& session) {
-  session.err.print("{}\n{}", message, option_table(kGrammar, session.err.columns()));
+  session.err.print("{}\n{}", message, option_table(kConsumerGroupsGrammar, session.err.columns()));
   return 1;
 }
 
-int run(const Command& self, const Words& words, Session& session) {
-  auto options = parse_options(kGrammar, words);
+int run_consumer_groups(const Command& self, const Words& words, Session& session) {
+  auto options = parse_options(kConsumerGroupsGrammar, words);
   if (!options) {
     session.err.print("Exception in thread \"main\" {}: {}\n", options.mistake().java_class(),
                       options.mistake().message);
@@ -351,7 +351,7 @@ int run(const Command& self, const Words& words, Session& session) {
     return 0;
   }
   if (auto mistake = mistake_in(*options, session)) return usage_mistake(*mistake, session);
-  if (std::ranges::count_if(kActions, [&](std::string_view action) { return options->has(action); }) != 1) {
+  if (std::ranges::count_if(kGroupActions, [&](std::string_view action) { return options->has(action); }) != 1) {
     return usage_mistake(
         "Command must include exactly one action: --list, --describe, --delete, --reset-offsets, --delete-offsets, "
         "--validate-regex",
@@ -421,8 +421,8 @@ extern const Command consumer_groups_command{
     .name = "consumer-groups",
     .kafka_name = "kafka-consumer-groups",
     .summary = "list, describe and delete consumer groups, reset and delete their offsets",
-    .grammar = &kGrammar,
-    .run = run,
+    .grammar = &kConsumerGroupsGrammar,
+    .run = run_consumer_groups,
 };
 
 }  // namespace cordwood::cli

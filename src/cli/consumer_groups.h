@@ -58,7 +58,7 @@ std::variant<TopicArgument, std::string> parse_topic_argument(const std::string&
 // A line of the file for --from-file. The group is empty where lines have none.
 struct PlanLine {
   std::string group;
-  client::PartitionKey key;
+  client::GroupPartition key;
   std::int64_t offset = 0;
   bool operator==(const PlanLine&) const = default;
 };

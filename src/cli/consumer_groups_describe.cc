@@ -10,8 +10,8 @@ namespace cordwood::cli {
 namespace {
 
 using client::GroupDescription;
-using client::GroupMember;
-using client::PartitionKey;
+using client::DescribedMember;
+using client::GroupPartition;
 
 constexpr std::string_view kMissing = "-";
 
@@ -73,11 +73,11 @@ bool tell_state(GroupsCommand& command, const GroupDescription& group) {
 }
 
 // "cg1:0,1,2;cg2:0"? Kafka's order: topics sorted, partitions sorted.
-std::string assignment_text(const std::vector<PartitionKey>& partitions) {
+std::string assignment_text(const std::vector<GroupPartition>& partitions) {
   if (partitions.empty()) return std::string(kMissing);
   std::string text;
   std::string_view topic;
-  for (const PartitionKey& key : partitions) {
+  for (const GroupPartition& key : partitions) {
     if (key.topic != topic) {
       text += fmt::format("{}{}:{}", text.empty() ? "" : ";", key.topic, key.partition);
       topic = key.topic;
@@ -89,7 +89,7 @@ std::string assignment_text(const std::vector<PartitionKey>& partitions) {
 }
 
 struct OffsetRow {
-  PartitionKey key;
+  GroupPartition key;
   std::string consumer;
   std::string host;
   std::string client;
@@ -99,8 +99,8 @@ MaybeStop describe_offsets(GroupsCommand& command, const std::vector<GroupDescri
   bool verbose = command.options.has("verbose");
   struct Described {
     const GroupDescription* group;
-    std::map<PartitionKey, client::CommittedOffset> committed;
-    std::map<PartitionKey, client::FoundOffset> ends;
+    std::map<GroupPartition, client::CommittedOffset> committed;
+    std::map<GroupPartition, client::FoundOffset> ends;
     std::vector<OffsetRow> rows;
   };
   std::vector<Described> all;
@@ -108,15 +108,15 @@ MaybeStop describe_offsets(GroupsCommand& command, const std::vector<GroupDescri
     auto committed = command.groups.committed(group.group_id, command.deadline());
     if (!committed) return Stop(runtime_execution(committed.failure()));
     Described described{&group, *std::move(committed), {}, {}};
-    std::vector<const GroupMember*> members;
-    for (const GroupMember& member : group.members) {
+    std::vector<const DescribedMember*> members;
+    for (const DescribedMember& member : group.members) {
       if (!member.assignment.empty()) members.push_back(&member);
     }
     std::ranges::stable_sort(members, std::greater<>(),
-                             [](const GroupMember* member) { return member->assignment.size(); });
-    std::set<PartitionKey> assigned;
-    for (const GroupMember* member : members) {
-      for (const PartitionKey& key : member->assignment) {
+                             [](const DescribedMember* member) { return member->assignment.size(); });
+    std::set<GroupPartition> assigned;
+    for (const DescribedMember* member : members) {
+      for (const GroupPartition& key : member->assignment) {
         assigned.insert(key);
         described.rows.push_back({key, member->member_id, member->host, member->client_id});
       }
@@ -126,7 +126,7 @@ MaybeStop describe_offsets(GroupsCommand& command, const std::vector<GroupDescri
         described.rows.push_back({key, std::string(kMissing), std::string(kMissing), std::string(kMissing)});
       }
     }
-    std::map<PartitionKey, std::int64_t> wanted;
+    std::map<GroupPartition, std::int64_t> wanted;
     for (const OffsetRow& row : described.rows) wanted[row.key] = client::kLatestTimestamp;
     if (!wanted.empty()) {
       auto ends = command.groups.offsets_at(wanted, command.deadline());
@@ -172,9 +172,9 @@ void describe_members(GroupsCommand& command, const std::vector<GroupDescription
     if (!tell_state(command, group)) continue;
     if (group.state != "Empty" && group.members.empty()) continue;
     bool any_static =
-        std::ranges::any_of(group.members, [](const GroupMember& member) { return member.instance_id.has_value(); });
+        std::ranges::any_of(group.members, [](const DescribedMember& member) { return member.instance_id.has_value(); });
     bool any_type = verbose && !group.classic &&
-                    std::ranges::any_of(group.members, [](const GroupMember& m) { return m.upgraded == false; });
+                    std::ranges::any_of(group.members, [](const DescribedMember& m) { return m.upgraded == false; });
     std::vector<Table::Column> columns{{"GROUP", 15, true}, {"CONSUMER-ID", 15, true}};
     if (any_static) columns.push_back({"GROUP-INSTANCE-ID", 17, true});
     columns.push_back({"HOST", 15, true});
@@ -188,11 +188,11 @@ void describe_members(GroupsCommand& command, const std::vector<GroupDescription
       columns.push_back({"TARGET-ASSIGNMENT", 20, true});
     }
     Table table(std::move(columns));
-    std::vector<const GroupMember*> members;
-    for (const GroupMember& member : group.members) members.push_back(&member);
+    std::vector<const DescribedMember*> members;
+    for (const DescribedMember& member : group.members) members.push_back(&member);
     std::ranges::stable_sort(members, std::greater<>(),
-                             [](const GroupMember* member) { return member->assignment.size(); });
-    for (const GroupMember* member : members) {
+                             [](const DescribedMember* member) { return member->assignment.size(); });
+    for (const DescribedMember* member : members) {
       std::vector<std::string> cells{group.group_id, member->member_id};
       if (any_static) cells.push_back(member->instance_id.value_or(""));
       cells.insert(cells.end(), {member->host, member->client_id, fmt::format("{}", member->assignment.size())});
@@ -201,7 +201,7 @@ void describe_members(GroupsCommand& command, const std::vector<GroupDescription
         cells.push_back(or_missing(member->epoch));
         cells.push_back(assignment_text(member->assignment));
         cells.push_back(or_missing(group.target_assignment_epoch));
-        cells.push_back(assignment_text(member->target_assignment.value_or(std::vector<PartitionKey>())));
+        cells.push_back(assignment_text(member->target_assignment.value_or(std::vector<GroupPartition>())));
       }
       table.add(std::move(cells));
     }

@@ -11,13 +11,13 @@
 namespace cordwood::cli {
 namespace {
 
-using client::PartitionKey;
+using client::GroupPartition;
 using protocol::ErrorCode;
 
-using Offsets = std::vector<std::pair<PartitionKey, std::int64_t>>;  // in the order of Java's map
-using Found = std::map<PartitionKey, client::FoundOffset>;
+using GroupOffsets = std::vector<std::pair<GroupPartition, std::int64_t>>;  // in the order of Java's map
+using Found = std::map<GroupPartition, client::FoundOffset>;
 
-std::int32_t hash_of(const PartitionKey& key) {
+std::int32_t hash_of(const GroupPartition& key) {
   return java_hash(key.topic, key.partition);
 }
 
@@ -55,9 +55,9 @@ class Resetter {
         return Stop(runtime_execution(description.failure()));
       }
     }
-    std::vector<std::pair<std::string, Offsets>> results;
+    std::vector<std::pair<std::string, GroupOffsets>> results;
     for (const std::string& group : distinct) {
-      results.emplace_back(group, Offsets());
+      results.emplace_back(group, GroupOffsets());
       if (states[group] != "Empty" && states[group] != "Dead") {
         print_error(
             command_.session,
@@ -67,7 +67,7 @@ class Resetter {
       }
       if (auto stop = prepare(group, distinct.size() == 1, results.back().second)) return stop;
       if (only_shown || results.back().second.empty()) continue;
-      std::map<PartitionKey, std::int64_t> offsets(results.back().second.begin(), results.back().second.end());
+      std::map<GroupPartition, std::int64_t> offsets(results.back().second.begin(), results.back().second.end());
       auto committed = command_.groups.commit(group, offsets, command_.deadline());
       if (!committed) return Stop(runtime_execution(committed.failure()));
     }
@@ -76,9 +76,9 @@ class Resetter {
   }
 
  private:
-  MaybeStop prepare(const std::string& group, bool only_group, Offsets& offsets) {
+  MaybeStop prepare(const std::string& group, bool only_group, GroupOffsets& offsets) {
     if (command_.options.has("from-file")) return from_file(group, only_group, offsets);
-    std::vector<PartitionKey> partitions;
+    std::vector<GroupPartition> partitions;
     if (auto stop = partitions_to_reset(group, partitions)) return stop;
     partitions = in_java_order(std::move(partitions), hash_of);
     const Options& options = command_.options;
@@ -95,7 +95,7 @@ class Resetter {
                      "[to-latest], [shift-by], [from-file], [to-current]]"});
   }
 
-  MaybeStop partitions_to_reset(const std::string& group, std::vector<PartitionKey>& partitions) {
+  MaybeStop partitions_to_reset(const std::string& group, std::vector<GroupPartition>& partitions) {
     if (command_.options.has("all-topics")) {
       auto committed = command_.groups.committed(group, command_.deadline());
       if (!committed) return Stop(runtime_execution(committed.failure()));
@@ -106,7 +106,7 @@ class Resetter {
       return Stop(UsageMistake{"One of the reset scopes should be defined: --all-topics, --topic."});
     }
     std::vector<std::string> missing;
-    std::set<PartitionKey> named;
+    std::set<GroupPartition> named;
     for (const std::string& word : command_.options.values("topic")) {
       auto argument = parse_topic_argument(word);
       if (auto* mistake = std::get_if<std::string>(&argument)) return Stop(UsageMistake{*mistake});
@@ -114,7 +114,7 @@ class Resetter {
       auto there = command_.groups.partitions_of(topic.topic, "describeTopics", command_.deadline());
       if (!there) return Stop(plain(there.failure()));
       for (std::int32_t partition : topic.partitions.value_or(*there)) {
-        PartitionKey key{topic.topic, partition};
+        GroupPartition key{topic.topic, partition};
         if (std::ranges::find(*there, partition) == there->end()) missing.push_back(key.to_string());
         if (named.insert(key).second) partitions.push_back(key);
       }
@@ -126,32 +126,32 @@ class Resetter {
     return {};
   }
 
-  MaybeStop find(const std::vector<PartitionKey>& partitions, std::int64_t timestamp, Found& found) {
+  MaybeStop find(const std::vector<GroupPartition>& partitions, std::int64_t timestamp, Found& found) {
     if (partitions.empty()) return {};
-    std::map<PartitionKey, std::int64_t> wanted;
-    for (const PartitionKey& key : partitions) wanted[key] = timestamp;
+    std::map<GroupPartition, std::int64_t> wanted;
+    for (const GroupPartition& key : partitions) wanted[key] = timestamp;
     auto answer = command_.groups.offsets_at(wanted, command_.deadline());
     if (!answer) return Stop(runtime_execution(answer.failure()));
     found = *std::move(answer);
     return {};
   }
 
-  MaybeStop to_time(const std::vector<PartitionKey>& partitions, std::int64_t timestamp, Offsets& offsets) {
+  MaybeStop to_time(const std::vector<GroupPartition>& partitions, std::int64_t timestamp, GroupOffsets& offsets) {
     Found found;
     if (auto stop = find(partitions, timestamp, found)) return stop;
-    for (const PartitionKey& key : partitions) offsets.emplace_back(key, found[key].value_or(0));
+    for (const GroupPartition& key : partitions) offsets.emplace_back(key, found[key].value_or(0));
     return {};
   }
 
   // The offsets that are asked for, each drawn into what its partition has.
-  MaybeStop within_range(const Offsets& wanted, Offsets& offsets) {
-    std::vector<PartitionKey> partitions;
+  MaybeStop within_range(const GroupOffsets& wanted, GroupOffsets& offsets) {
+    std::vector<GroupPartition> partitions;
     for (const auto& [key, offset] : wanted) partitions.push_back(key);
     Found begins;
     Found ends;
     if (auto stop = find(partitions, client::kEarliestTimestamp, begins)) return stop;
     if (auto stop = find(partitions, client::kLatestTimestamp, ends)) return stop;
-    auto warn = [&](std::string_view which, const PartitionKey& key, std::int64_t offset, std::int64_t instead) {
+    auto warn = [&](std::string_view which, const GroupPartition& key, std::int64_t offset, std::int64_t instead) {
       log_line(command_.session, Level::warn,
                fmt::format("New offset ({}) is {} offset for topic partition {}. Value will be set to {}.", offset,
                            which, key.to_string(), instead),
@@ -167,21 +167,21 @@ class Resetter {
     return {};
   }
 
-  MaybeStop to_offset(const std::vector<PartitionKey>& partitions, Offsets& offsets) {
+  MaybeStop to_offset(const std::vector<GroupPartition>& partitions, GroupOffsets& offsets) {
     auto offset = command_.options.long_value("to-offset");
     if (!offset) return Stop(of_options(offset.mistake()));
-    Offsets wanted;
-    for (const PartitionKey& key : partitions) wanted.emplace_back(key, offset->value_or(0));
+    GroupOffsets wanted;
+    for (const GroupPartition& key : partitions) wanted.emplace_back(key, offset->value_or(0));
     return within_range(wanted, offsets);
   }
 
-  MaybeStop shift_by(const std::string& group, const std::vector<PartitionKey>& partitions, Offsets& offsets) {
+  MaybeStop shift_by(const std::string& group, const std::vector<GroupPartition>& partitions, GroupOffsets& offsets) {
     auto committed = command_.groups.committed(group, command_.deadline());
     if (!committed) return Stop(runtime_execution(committed.failure()));
     auto shift = command_.options.long_value("shift-by");
     if (!shift) return Stop(of_options(shift.mistake()));
-    Offsets wanted;
-    for (const PartitionKey& key : partitions) {
+    GroupOffsets wanted;
+    for (const GroupPartition& key : partitions) {
       auto current = committed->find(key);
       if (current == committed->end()) {
         return Stop(UsageMistake{fmt::format(
@@ -194,27 +194,27 @@ class Resetter {
     return within_range(wanted, offsets);
   }
 
-  MaybeStop to_first_at(const std::vector<PartitionKey>& partitions, std::int64_t timestamp, Offsets& offsets) {
+  MaybeStop to_first_at(const std::vector<GroupPartition>& partitions, std::int64_t timestamp, GroupOffsets& offsets) {
     Found found;
     if (auto stop = find(partitions, timestamp, found)) return stop;
-    std::vector<PartitionKey> behind;
-    for (const PartitionKey& key : partitions) {
+    std::vector<GroupPartition> behind;
+    for (const GroupPartition& key : partitions) {
       if (!found[key]) behind.push_back(key);
     }
-    for (const PartitionKey& key : in_java_order(behind, hash_of)) {
+    for (const GroupPartition& key : in_java_order(behind, hash_of)) {
       command_.session.out.print("\nWarn: Partition {} from topic {} is empty. Falling back to latest known offset.\n",
                                  key.partition, key.topic);
     }
     Found ends;
     if (auto stop = find(behind, client::kLatestTimestamp, ends)) return stop;
-    for (const PartitionKey& key : partitions) {
+    for (const GroupPartition& key : partitions) {
       client::FoundOffset offset = found[key] ? found[key] : ends[key];
       offsets.emplace_back(key, offset.value_or(0));
     }
     return {};
   }
 
-  MaybeStop to_datetime(const std::vector<PartitionKey>& partitions, Offsets& offsets) {
+  MaybeStop to_datetime(const std::vector<GroupPartition>& partitions, GroupOffsets& offsets) {
     auto text = command_.options.value("to-datetime");
     if (!text) return Stop(of_options(text.mistake()));
     std::string mistake;
@@ -223,7 +223,7 @@ class Resetter {
     return to_first_at(partitions, *time, offsets);
   }
 
-  MaybeStop by_duration(const std::vector<PartitionKey>& partitions, Offsets& offsets) {
+  MaybeStop by_duration(const std::vector<GroupPartition>& partitions, GroupOffsets& offsets) {
     auto text = command_.options.value("by-duration");
     if (!text) return Stop(of_options(text.mistake()));
     auto duration = parse_java_duration(text->value_or(""));
@@ -232,16 +232,16 @@ class Resetter {
     return to_first_at(partitions, command_.session.clock.now().value - *duration, offsets);
   }
 
-  MaybeStop to_current(const std::string& group, const std::vector<PartitionKey>& partitions, Offsets& offsets) {
+  MaybeStop to_current(const std::string& group, const std::vector<GroupPartition>& partitions, GroupOffsets& offsets) {
     auto committed = command_.groups.committed(group, command_.deadline());
     if (!committed) return Stop(runtime_execution(committed.failure()));
-    std::vector<PartitionKey> without;
-    for (const PartitionKey& key : partitions) {
+    std::vector<GroupPartition> without;
+    for (const GroupPartition& key : partitions) {
       if (!committed->contains(key)) without.push_back(key);
     }
     Found ends;
     if (auto stop = find(without, client::kLatestTimestamp, ends)) return stop;
-    for (const PartitionKey& key : partitions) {
+    for (const GroupPartition& key : partitions) {
       auto current = committed->find(key);
       offsets.emplace_back(key, current != committed->end() ? current->second.offset : ends[key].value_or(0));
     }
@@ -263,12 +263,12 @@ class Resetter {
     return {};
   }
 
-  MaybeStop from_file(const std::string& group, bool only_group, Offsets& offsets) {
+  MaybeStop from_file(const std::string& group, bool only_group, GroupOffsets& offsets) {
     if (!plan_) {
       plan_.emplace();
       if (auto stop = read_plan(only_group, *plan_)) return stop;
     }
-    Offsets wanted;
+    GroupOffsets wanted;
     for (const PlanLine& line : *plan_) {
       if (line.group != group && !(only_group && line.group.empty())) continue;
       std::erase_if(wanted, [&](const auto& earlier) { return earlier.first == line.key; });
@@ -282,7 +282,7 @@ class Resetter {
     return within_range(wanted, offsets);
   }
 
-  void print(const std::vector<std::pair<std::string, Offsets>>& results) {
+  void print(const std::vector<std::pair<std::string, GroupOffsets>>& results) {
     Output& out = command_.session.out;
     if (command_.options.has("export")) {
       for (const auto& [group, offsets] : results) {
@@ -334,7 +334,7 @@ MaybeStop reset_offsets(GroupsCommand& command) {
 MaybeStop delete_offsets(GroupsCommand& command) {
   std::string group = command.options.values("group").front();
   std::map<std::string, client::Failure> bad_topics;
-  std::set<PartitionKey> partitions;
+  std::set<GroupPartition> partitions;
   std::optional<client::Failure> top;
   for (const std::string& word : command.options.values("topic")) {
     auto argument = parse_topic_argument(word);
@@ -351,7 +351,7 @@ MaybeStop delete_offsets(GroupsCommand& command) {
     }
     for (std::int32_t partition : *there) partitions.insert({topic.topic, partition});
   }
-  std::map<PartitionKey, ErrorCode> codes;
+  std::map<GroupPartition, ErrorCode> codes;
   std::optional<ErrorCode> of_partition;
   if (!partitions.empty()) {
     auto answer = command.groups.remove_offsets(group, partitions, command.deadline());
@@ -386,14 +386,14 @@ MaybeStop delete_offsets(GroupsCommand& command) {
     session.out.print("Request succeeded for deleting offsets from group {}.\n", group);
   }
   std::size_t width = 15;
-  for (const PartitionKey& key : partitions) width = std::max(width, key.topic.size());
+  for (const GroupPartition& key : partitions) width = std::max(width, key.topic.size());
   for (const auto& [topic, failure] : bad_topics) width = std::max(width, topic.size());
   auto line = [&](std::string_view topic, std::string_view partition, std::string_view status) {
     session.out.print("{:<{}} {:<10} {:<15}\n", topic, width, partition, status);
   };
   session.out.write("\n");
   line("TOPIC", "PARTITION", "STATUS");
-  for (const PartitionKey& key : partitions) {
+  for (const GroupPartition& key : partitions) {
     auto code = codes.find(key);
     std::string status = "Successful";
     if (top) status = fmt::format("Error: {}", client::to_java(*top));

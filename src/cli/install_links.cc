@@ -10,12 +10,12 @@
 namespace cordwood::cli {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kInstallLinksOptions[] = {
     {.name = "force", .help = "replace files of these names that are no links to cordwood"},
     {.name = "help", .help = "this text", .letter = 'h'},
 };
-constexpr Positional kPositionals[] = {{.name = "DIR", .help = "where the links go, made when absent; a directory of your PATH"}};
-constexpr Grammar kGrammar{.habit = Habit::own, .options = kOptions, .positionals = kPositionals};
+constexpr Positional kInstallLinksPositionals[] = {{.name = "DIR", .help = "where the links go, made when absent; a directory of your PATH"}};
+constexpr Grammar kInstallLinksGrammar{.habit = Habit::own, .options = kInstallLinksOptions, .positionals = kInstallLinksPositionals};
 
 Result<std::string> own_path() {
   std::array<char, 4096> path{};
@@ -68,15 +68,15 @@ Result<int> install_links(const Options& options, Session& session) {
   return 0;
 }
 
-int run(const Command& self, const Words& words, Session& session) { return run_own(self, words, session, install_links); }
+int run_install_links(const Command& self, const Words& words, Session& session) { return run_own(self, words, session, install_links); }
 
 }  // namespace
 
 extern const Command install_links_command{
     .name = "install-links",
     .summary = "link this program under the names of Kafka's commands",
-    .grammar = &kGrammar,
-    .run = run,
+    .grammar = &kInstallLinksGrammar,
+    .run = run_install_links,
 };
 
 }  // namespace cordwood::cli

@@ -15,11 +15,11 @@ constexpr std::string_view kNoArgument = "missing argument to repetition operato
 constexpr std::string_view kNested = "invalid nested repetition operator";
 constexpr std::int64_t kMostRepeats = 1000;
 
-bool is_digit(char c) {
+bool is_pattern_digit(char c) {
   return c >= '0' && c <= '9';
 }
 bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  return is_pattern_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -102,7 +102,7 @@ class RegexChecker {
     auto number = [&]() -> std::int64_t {
       std::int64_t value = 0;
       std::size_t begin = i;
-      while (i < text_.size() && is_digit(text_[i]))
+      while (i < text_.size() && is_pattern_digit(text_[i]))
         value = std::min<std::int64_t>(value * 10 + (text_[i++] - '0'), 1'000'000);
       bool leading_zero = i - begin > 1 && text_[begin] == '0';
       return i == begin || leading_zero ? -1 : value;
@@ -135,7 +135,7 @@ class RegexChecker {
       auto end = text_.find('>', at_);
       if (end == std::string_view::npos) return fail("invalid named capture");
       std::string_view name = text_.substr(at_ + name_at, end - at_ - name_at);
-      if (name.empty() || !std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; })) {
+      if (name.empty() || !std::ranges::all_of(name, [](char c) { return is_letter(c) || is_pattern_digit(c) || c == '_'; })) {
         return fail("invalid named capture");
       }
       if (!names_.insert(name).second) return fail("duplicate capture group name");

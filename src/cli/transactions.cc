@@ -84,7 +84,7 @@ constexpr Grammar::Sub kSubs[] = {
     {"find-hanging", "transactions that are open and that no coordinator knows", &kHanging},
     {"forceTerminateTransaction", "end whatever an id has open", &kTerminate},
 };
-constexpr Grammar kGrammar{.habit = Habit::argparse4j, .options = kToolOptions, .subcommands = kSubs};
+constexpr Grammar kTransactionsGrammar{.habit = Habit::argparse4j, .options = kToolOptions, .subcommands = kSubs};
 
 // Kafka's own build; its tool says which.
 constexpr ArgumentHabits kHabits{.program = "kafka-transactions.sh", .version = "4.4.0 (Commit:1156b2752aaa28ea)"};
@@ -159,7 +159,7 @@ class Transactions {
   }
 
   int describe_producers() {
-    client::PartitionKey key = partition();
+    client::GroupPartition key = partition();
     auto broker = int_of("broker-id");
     std::string what = fmt::format("Failed to describe producers for partition {} on {}", key.to_string(),
                                    broker ? fmt::format("broker {}", *broker) : "leader");
@@ -180,7 +180,7 @@ class Transactions {
   }
 
   int abort() {
-    client::PartitionKey key = partition();
+    client::GroupPartition key = partition();
     protocol::WriteTxnMarkersRequest::Marker marker;
     std::string what = fmt::format("Failed to abort transaction on partition {}", key.to_string());
     if (auto start = long_of("start-offset")) {
@@ -224,7 +224,7 @@ class Transactions {
     if (options_.has("partition") && !options_.has("topic")) {
       return complain("The --partition argument requires --topic to be provided");
     }
-    std::vector<client::PartitionKey> partitions;
+    std::vector<client::GroupPartition> partitions;
     auto broker = int_of("broker-id");
     if (auto scope = partitions_in_scope(broker, partitions); !scope) {
       return fail("Failed to list topics", scope.failure());
@@ -240,7 +240,7 @@ class Transactions {
  private:
   std::optional<std::int64_t> long_of(std::string_view name) const { return *options_.long_value(name); }
   std::optional<std::int32_t> int_of(std::string_view name) const { return *options_.int_value(name); }
-  client::PartitionKey partition() const { return {options_.values("topic").front(), *int_of("partition")}; }
+  client::GroupPartition partition() const { return {options_.values("topic").front(), *int_of("partition")}; }
 
   std::vector<std::int32_t> brokers() const {
     std::vector<std::int32_t> ids;
@@ -308,7 +308,7 @@ class Transactions {
   }
 
   // The leader of the partition, waited for until the deadline.
-  Outcome<client::Link*> leader_of(const client::PartitionKey& key, std::string_view call, MonotonicNs deadline) {
+  Outcome<client::Link*> leader_of(const client::GroupPartition& key, std::string_view call, MonotonicNs deadline) {
     std::string looking_up = fmt::format("{}(api=METADATA)", call);
     for (int attempt = 0;; ++attempt) {
       auto metadata = ATTEMPT(cluster_.metadata(std::vector<std::string>{key.topic}, looking_up, deadline));
@@ -322,7 +322,7 @@ class Transactions {
     }
   }
 
-  Outcome<std::vector<Producer>> producers_of(const client::PartitionKey& key, std::optional<std::int32_t> broker) {
+  Outcome<std::vector<Producer>> producers_of(const client::GroupPartition& key, std::optional<std::int32_t> broker) {
     constexpr std::string_view kCall = "describeProducers";
     auto deadline = cluster_.deadline();
     for (int attempt = 0;; ++attempt) {
@@ -343,7 +343,7 @@ class Transactions {
     }
   }
 
-  Outcome<client::Nothing> write_marker(const client::PartitionKey& key,
+  Outcome<client::Nothing> write_marker(const client::GroupPartition& key,
                                         const protocol::WriteTxnMarkersRequest::Marker& marker) {
     constexpr std::string_view kCall = "abortTransaction";
     auto deadline = cluster_.deadline();
@@ -365,7 +365,7 @@ class Transactions {
   }
 
   Outcome<client::Nothing> partitions_in_scope(std::optional<std::int32_t> broker,
-                                               std::vector<client::PartitionKey>& partitions) {
+                                               std::vector<client::GroupPartition>& partitions) {
     if (options_.has("topic") && options_.has("partition")) {
       partitions = {partition()};
       return client::Nothing{};
@@ -385,13 +385,13 @@ class Transactions {
 
   // A transaction hangs when it is old, and its producer's id belongs to no transactional id, or to one whose
   // transaction has not begun in this partition.
-  Outcome<std::vector<std::vector<std::string>>> hanging_in(const std::vector<client::PartitionKey>& partitions,
+  Outcome<std::vector<std::vector<std::string>>> hanging_in(const std::vector<client::GroupPartition>& partitions,
                                                             std::optional<std::int32_t> broker) {
     std::int64_t now = session_.clock.now().value;
     std::int64_t oldest = std::int64_t{int_of("max-transaction-timeout").value_or(15)} * 60'000;
-    std::vector<std::pair<client::PartitionKey, Producer>> candidates;
+    std::vector<std::pair<client::GroupPartition, Producer>> candidates;
     std::set<std::int64_t> ids;
-    for (const client::PartitionKey& key : partitions) {
+    for (const client::GroupPartition& key : partitions) {
       std::vector<Producer> producers = ATTEMPT(producers_of(key, broker));
       for (const Producer& producer : producers) {
         if (producer.current_txn_start_offset < 0 || now - producer.last_timestamp <= oldest) continue;
@@ -439,7 +439,7 @@ int die(const Thrown& exception, Session& session) {
   return 1;
 }
 
-int run(const Command& self, const Words& words, Session& session) {
+int run_transactions(const Command& self, const Words& words, Session& session) {
   auto read = arguments_or_exit_code(self, kHabits, words, session);
   if (int* code = std::get_if<int>(&read)) return *code;
   const Arguments& arguments = std::get<Arguments>(read);
@@ -479,8 +479,8 @@ extern const Command transactions_command{
     .name = "transactions",
     .kafka_name = "kafka-transactions",
     .summary = "list and describe transactional ids, find and end hanging transactions",
-    .grammar = &kGrammar,
-    .run = run,
+    .grammar = &kTransactionsGrammar,
+    .run = run_transactions,
 };
 
 }  // namespace cordwood::cli

@@ -8,7 +8,7 @@
 namespace cordwood::client {
 namespace {
 
-constexpr std::int16_t kNewestVersion = 3;
+constexpr std::int16_t kNewestSubscription = 3;
 
 // Members with an instance id come first, in its order: static members keep their place whatever id they get.
 std::vector<std::string> in_order(const Subscriptions& members) {
@@ -236,7 +236,7 @@ Assignment assign_cooperatively(const PartitionCounts& counts, const Subscriptio
 
 ByteVector encode_subscription(const Subscription& subscription) {
   ByteWriter writer;
-  writer.i16(kNewestVersion);
+  writer.i16(kNewestSubscription);
   std::set<std::string> topics(subscription.topics.begin(), subscription.topics.end());
   writer.i32(static_cast<std::int32_t>(topics.size()));
   for (const std::string& topic : topics) write_string(writer, topic);
@@ -263,7 +263,7 @@ Result<Subscription> decode_subscription(BytesView bytes) {
 
 ByteVector encode_assignment(const std::vector<TopicPartition>& partitions) {
   ByteWriter writer;
-  writer.i16(kNewestVersion);
+  writer.i16(kNewestSubscription);
   write_partitions(writer, partitions);
   writer.i32(-1);  // user data: none
   return writer.take();

@@ -21,8 +21,6 @@ constexpr std::int16_t kNewestFetch = 12;
 constexpr std::int64_t kLatest = -1;
 constexpr std::int64_t kEarliest = -2;
 
-DurationMs to_ms(DurationNs duration) { return {std::max<std::int64_t>(0, duration.value / 1'000'000)}; }
-
 // As Java computes it of a String: over UTF-16 units; names of topics are ASCII.
 std::int32_t java_hash(std::string_view text) {
   std::uint32_t hash = 0;
@@ -185,7 +183,7 @@ Outcome<Nothing> Consumer::update_group(MonotonicNs deadline) {
     switch (ATTEMPT(member_->step(deadline, count))) {
       case GroupMember::Step::nothing: return Nothing{};
       case GroupMember::Step::must_revoke:
-        if (options_.auto_commit) commit(to_ms(deadline - clock_.monotonic()));
+        if (options_.auto_commit) commit(left_ms(deadline - clock_.monotonic()));
         if (!member_->cooperative()) {
           listener_.partitions_revoked(order_);
           states_.clear();
@@ -521,7 +519,7 @@ DurationMs Consumer::until_due(MonotonicNs deadline) const {
     if (!state.under_way && state.not_before.value > 0) due = std::min(due, std::max(state.not_before, clock_.monotonic() + to_ns({1})));
   }
   constexpr DurationMs kLongest{1'000};  // time-outs of requests are looked at in between
-  return std::min(kLongest, DurationMs{to_ms(due - clock_.monotonic()).value + 1});
+  return std::min(kLongest, DurationMs{left_ms(due - clock_.monotonic()).value + 1});
 }
 
 Outcome<std::int64_t> Consumer::poll(DurationMs patience, const Visitor& visit) {
@@ -531,7 +529,7 @@ Outcome<std::int64_t> Consumer::poll(DurationMs patience, const Visitor& visit) 
     if (subscribed_) ATTEMPT(update_group(deadline));
     if (options_.auto_commit && member_ && !states_.empty() && clock_.monotonic() >= next_commit_) {
       next_commit_ = clock_.monotonic() + to_ns(options_.auto_commit_interval);
-      commit(to_ms(deadline - clock_.monotonic()));
+      commit(left_ms(deadline - clock_.monotonic()));
     }
     ATTEMPT(update_positions(deadline));
     send_fetches();

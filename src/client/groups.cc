@@ -35,7 +35,7 @@ template <class Topic, class Partitions>
 std::vector<Topic> by_topic(const Partitions& partitions, const auto& add) {
   std::vector<Topic> topics;
   for (const auto& partition : partitions) {
-    const PartitionKey& key = [&]() -> const PartitionKey& {
+    const GroupPartition& key = [&]() -> const GroupPartition& {
       if constexpr (requires { partition.first; }) {
         return partition.first;
       } else {
@@ -53,14 +53,14 @@ std::vector<Topic> by_topic(const Partitions& partitions, const auto& add) {
 
 }  // namespace
 
-std::string PartitionKey::to_string() const {
+std::string GroupPartition::to_string() const {
   return fmt::format("{}-{}", topic, partition);
 }
 
-std::vector<PartitionKey> parse_consumer_assignment(BytesView bytes) {
+std::vector<GroupPartition> parse_consumer_assignment(BytesView bytes) {
   protocol::Decoder decoder(bytes, protocol::Form::classic);
   (void)decoder.i16();  // version: later ones only add behind
-  std::vector<PartitionKey> partitions;
+  std::vector<GroupPartition> partitions;
   for (std::int64_t topics = decoder.array_count(); topics > 0; --topics) {
     std::string topic;
     decoder.string(topic);
@@ -121,8 +121,8 @@ Outcome<std::vector<GroupListing>> Groups::list(const std::vector<std::string>& 
 namespace {
 
 template <class Assignment>
-std::vector<PartitionKey> partitions_of_assignment(const Assignment& assignment) {
-  std::vector<PartitionKey> partitions;
+std::vector<GroupPartition> partitions_of_assignment(const Assignment& assignment) {
+  std::vector<GroupPartition> partitions;
   for (const auto& topic : assignment.topic_partitions) {
     for (std::int32_t partition : topic.partitions) partitions.push_back({topic.topic_name, partition});
   }
@@ -139,7 +139,7 @@ GroupDescription description_of(const protocol::ConsumerGroupDescribeResponse::G
                                .group_epoch = group.group_epoch,
                                .target_assignment_epoch = group.assignment_epoch};
   for (const auto& member : group.members) {
-    GroupMember described{member.member_id, member.instance_id, member.client_id, member.client_host};
+    DescribedMember described{member.member_id, member.instance_id, member.client_id, member.client_host};
     described.assignment = partitions_of_assignment(member.assignment);
     described.target_assignment = partitions_of_assignment(member.target_assignment);
     described.epoch = member.member_epoch;
@@ -155,7 +155,7 @@ GroupDescription description_of(const protocol::DescribeGroupsResponse::Group& g
                                .assignor = group.protocol_data,
                                .coordinator = coordinator};
   for (const auto& member : group.members) {
-    GroupMember described{member.member_id, member.group_instance_id, member.client_id, member.client_host};
+    DescribedMember described{member.member_id, member.group_instance_id, member.client_id, member.client_host};
     described.assignment = parse_consumer_assignment(member.member_assignment);
     description.members.push_back(std::move(described));
   }
@@ -207,8 +207,8 @@ Outcome<Nothing> Groups::remove(const std::string& group, MonotonicNs deadline) 
   });
 }
 
-Outcome<std::map<PartitionKey, CommittedOffset>> Groups::committed(const std::string& group, MonotonicNs deadline) {
-  using Offsets = std::map<PartitionKey, CommittedOffset>;
+Outcome<std::map<GroupPartition, CommittedOffset>> Groups::committed(const std::string& group, MonotonicNs deadline) {
+  using Offsets = std::map<GroupPartition, CommittedOffset>;
   return at_coordinator<Offsets>(group, "listConsumerGroupOffsets", deadline, [&](Link& link) -> Outcome<Offsets> {
     protocol::OffsetFetchRequest request;
     request.group_id = group;
@@ -236,7 +236,7 @@ Outcome<std::map<PartitionKey, CommittedOffset>> Groups::committed(const std::st
   });
 }
 
-Outcome<Nothing> Groups::commit(const std::string& group, const std::map<PartitionKey, std::int64_t>& offsets,
+Outcome<Nothing> Groups::commit(const std::string& group, const std::map<GroupPartition, std::int64_t>& offsets,
                                 MonotonicNs deadline) {
   return at_coordinator<Nothing>(group, "alterConsumerGroupOffsets", deadline, [&](Link& link) -> Outcome<Nothing> {
     protocol::OffsetCommitRequest request;
@@ -258,15 +258,15 @@ Outcome<Nothing> Groups::commit(const std::string& group, const std::map<Partiti
   });
 }
 
-Outcome<std::map<PartitionKey, ErrorCode>> Groups::remove_offsets(const std::string& group,
-                                                                  const std::set<PartitionKey>& which,
+Outcome<std::map<GroupPartition, ErrorCode>> Groups::remove_offsets(const std::string& group,
+                                                                  const std::set<GroupPartition>& which,
                                                                   MonotonicNs deadline) {
-  using Codes = std::map<PartitionKey, ErrorCode>;
+  using Codes = std::map<GroupPartition, ErrorCode>;
   return at_coordinator<Codes>(group, "deleteConsumerGroupOffsets", deadline, [&](Link& link) -> Outcome<Codes> {
     protocol::OffsetDeleteRequest request;
     request.group_id = group;
     using Topic = protocol::OffsetDeleteRequest::Topic;
-    request.topics = by_topic<Topic>(which, [](Topic& topic, const PartitionKey& key) {
+    request.topics = by_topic<Topic>(which, [](Topic& topic, const GroupPartition& key) {
       topic.partitions.emplace_back();
       topic.partitions.back().partition_index = key.partition;
     });
@@ -298,18 +298,18 @@ Outcome<std::vector<std::int32_t>> Groups::partitions_of(const std::string& topi
   }
 }
 
-Outcome<std::map<PartitionKey, FoundOffset>> Groups::offsets_at(const std::map<PartitionKey, std::int64_t>& timestamps,
+Outcome<std::map<GroupPartition, FoundOffset>> Groups::offsets_at(const std::map<GroupPartition, std::int64_t>& timestamps,
                                                                 MonotonicNs deadline) {
   constexpr std::string_view kCall = "listOffsets(api=METADATA)";
-  std::map<PartitionKey, FoundOffset> found;
-  std::map<PartitionKey, std::int64_t> left = timestamps;
+  std::map<GroupPartition, FoundOffset> found;
+  std::map<GroupPartition, std::int64_t> left = timestamps;
   for (int attempt = 0; !left.empty(); ++attempt) {
     if (attempt > 0) ATTEMPT(cluster_.back_off(attempt - 1, kCall, deadline));
     std::set<std::string> topics;
     for (const auto& [key, time] : left) topics.insert(key.topic);
     protocol::MetadataResponse metadata =
         ATTEMPT(cluster_.metadata(std::vector<std::string>(topics.begin(), topics.end()), kCall, deadline));
-    std::map<std::int32_t, std::map<PartitionKey, std::int64_t>> by_leader;
+    std::map<std::int32_t, std::map<GroupPartition, std::int64_t>> by_leader;
     for (const auto& topic : metadata.topics) {
       for (const auto& partition : topic.partitions) {
         auto wanted = left.find({topic.name.value_or(""), partition.partition_index});
@@ -333,7 +333,7 @@ Outcome<std::map<PartitionKey, FoundOffset>> Groups::offsets_at(const std::map<P
       }
       for (const auto& topic : (*answer)->topics) {
         for (const auto& partition : topic.partitions) {
-          PartitionKey key{topic.name, partition.partition_index};
+          GroupPartition key{topic.name, partition.partition_index};
           if (partition.error_code == ErrorCode::NONE) {
             found[key] = partition.offset < 0 ? FoundOffset() : FoundOffset(partition.offset);
             left.erase(key);

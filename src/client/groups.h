@@ -18,10 +18,10 @@
 
 namespace cordwood::client {
 
-struct PartitionKey {
+struct GroupPartition {
   std::string topic;
   std::int32_t partition = 0;
-  auto operator<=>(const PartitionKey&) const = default;
+  auto operator<=>(const GroupPartition&) const = default;
   std::string to_string() const;  // "topic-0"
 };
 
@@ -32,14 +32,14 @@ struct GroupListing {
   std::string type;   // "Classic"
 };
 
-struct GroupMember {
+struct DescribedMember {
   std::string member_id;
   std::optional<std::string> instance_id;
   std::string client_id;
   std::string host;  // "/127.0.0.1"
-  std::vector<PartitionKey> assignment;
+  std::vector<GroupPartition> assignment;
   // What members of the newer protocol (KIP-848) have.
-  std::optional<std::vector<PartitionKey>> target_assignment;
+  std::optional<std::vector<GroupPartition>> target_assignment;
   std::optional<std::int32_t> epoch;
   std::optional<bool> upgraded;  // false: a member of the classic protocol in a newer group
 };
@@ -52,7 +52,7 @@ struct GroupDescription {
   Node coordinator;
   std::optional<std::int32_t> group_epoch;
   std::optional<std::int32_t> target_assignment_epoch;
-  std::vector<GroupMember> members;
+  std::vector<DescribedMember> members;
 };
 
 struct CommittedOffset {
@@ -79,19 +79,19 @@ class Groups {
   Outcome<GroupDescription> describe(const std::string& group, MonotonicNs deadline);
   Outcome<Nothing> remove(const std::string& group, MonotonicNs deadline);
   // Partitions without a committed offset are left out.
-  Outcome<std::map<PartitionKey, CommittedOffset>> committed(const std::string& group, MonotonicNs deadline);
+  Outcome<std::map<GroupPartition, CommittedOffset>> committed(const std::string& group, MonotonicNs deadline);
   // The first failure of a partition is that of all.
-  Outcome<Nothing> commit(const std::string& group, const std::map<PartitionKey, std::int64_t>& offsets,
+  Outcome<Nothing> commit(const std::string& group, const std::map<GroupPartition, std::int64_t>& offsets,
                           MonotonicNs deadline);
   // NONE or what went wrong, by partition.
-  Outcome<std::map<PartitionKey, protocol::ErrorCode>> remove_offsets(const std::string& group,
-                                                                      const std::set<PartitionKey>& which,
+  Outcome<std::map<GroupPartition, protocol::ErrorCode>> remove_offsets(const std::string& group,
+                                                                      const std::set<GroupPartition>& which,
                                                                       MonotonicNs deadline);
   // Partitions of a topic in order. Failures: UNKNOWN_TOPIC_OR_PARTITION.
   Outcome<std::vector<std::int32_t>> partitions_of(const std::string& topic, std::string_view call,
                                                    MonotonicNs deadline);
   // The first offset at or after each time, or a special one. Absent partitions are waited for until the deadline.
-  Outcome<std::map<PartitionKey, FoundOffset>> offsets_at(const std::map<PartitionKey, std::int64_t>& timestamps,
+  Outcome<std::map<GroupPartition, FoundOffset>> offsets_at(const std::map<GroupPartition, std::int64_t>& timestamps,
                                                           MonotonicNs deadline);
 
  private:
@@ -106,6 +106,6 @@ class Groups {
 };
 
 // The partitions of an assignment in the embedded consumer protocol, sorted; empty when it cannot be read.
-std::vector<PartitionKey> parse_consumer_assignment(BytesView bytes);
+std::vector<GroupPartition> parse_consumer_assignment(BytesView bytes);
 
 }  // namespace cordwood::client

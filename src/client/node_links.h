@@ -19,6 +19,9 @@
 
 namespace cordwood::client {
 
+// Whole milliseconds of what is left; 0 when the time is over.
+constexpr DurationMs left_ms(DurationNs left) { return {left.value <= 0 ? 0 : left.value / 1'000'000}; }
+
 class NodeLinks {
  public:
   // `clock` and `listener` must outlive it.

@@ -16,8 +16,6 @@ using protocol::ErrorCode;
 // The last version that names topics by name, and the last one that a producer without topic ids needs.
 constexpr std::int16_t kNewestProduceVersion = 12;
 
-DurationMs to_ms(DurationNs duration) { return {std::max<std::int64_t>(0, duration.value / 1'000'000)}; }
-
 // Doubles from attempt to attempt.
 DurationMs backoff_after(int attempts, DurationMs first, DurationMs longest) {
   return std::min(DurationMs{first.value << std::clamp(attempts - 1, 0, 10)}, longest);
@@ -88,7 +86,7 @@ Producer::TopicState* Producer::topic_state(const std::string& topic, std::optio
         if (suffices(state)) return &state;
       }
     }
-    DurationMs left = to_ms(deadline - clock_.monotonic());
+    DurationMs left = left_ms(deadline - clock_.monotonic());
     DurationMs wait = std::min(left, backoff_after(attempt, options_.retry_backoff, options_.retry_backoff_max));
     if (left.value > 0 && cluster_.options().pause(wait) && clock_.monotonic() < deadline) continue;
     if (state.known.partitions.empty() || !partition) {
@@ -115,7 +113,7 @@ bool Producer::make_room(std::int64_t bytes, Delivery& refused) {
       return false;
     }
     send_now_ = true;
-    poll(std::min(to_ms(deadline - now), DurationMs{100}));
+    poll(std::min(left_ms(deadline - now), DurationMs{100}));
     send_now_ = false;
   }
   return true;
@@ -502,7 +500,7 @@ void Producer::give_up_overdue() {
         batch->complete({.failure = timed_out(fmt::format(
                              "Expiring {} record(s) for {}:{} ms has passed since batch creation. The request has not been sent, or no "
                              "server response has been received yet.",
-                             batch->record_count(), partition.to_string(), to_ms(now - batch->created()))),
+                             batch->record_count(), partition.to_string(), left_ms(now - batch->created()))),
                          .partition = partition.partition});
       }
     }
@@ -524,7 +522,7 @@ DurationMs Producer::until_due() const {
       if (state.queue.empty() || ratio == ratios_.end()) continue;
       MonotonicNs due = send_now_ && state.queue.front().attempts == 0 ? now : state.queue.due(ratio->second, options_.linger);
       // One more, as the rest of a millisecond is cut off. What waits for an answer has its wake-up from there.
-      DurationMs left = due <= now ? DurationMs{in_flight_batches_ > 0 ? 10 : 1} : DurationMs{to_ms(due - now).value + 1};
+      DurationMs left = due <= now ? DurationMs{in_flight_batches_ > 0 ? 10 : 1} : DurationMs{left_ms(due - now).value + 1};
       wait = std::min(wait, left);
     }
   }

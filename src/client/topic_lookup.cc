@@ -11,7 +11,7 @@ namespace {
 using protocol::ErrorCode;
 
 // The last version that asks for topics by name alone.
-constexpr std::int16_t kNewestVersion = 12;
+constexpr std::int16_t kNewestMetadata = 12;
 // A broker does not send more; whoever does is not followed.
 constexpr std::int32_t kMostPartitions = 1'000'000;
 
@@ -48,7 +48,7 @@ Outcome<Lookup> look_up(Cluster& cluster, const std::optional<std::vector<std::s
     request.topics.emplace();
     for (const std::string& topic : *topics) request.topics->push_back({{}, topic});
   }
-  auto answer = ATTEMPT(link->ask<protocol::MetadataResponse>(request, kNewestVersion));
+  auto answer = ATTEMPT(link->ask<protocol::MetadataResponse>(request, kNewestMetadata));
   Lookup lookup;
   // Ours count from 1.
   lookup.correlation_id = link->connection().last_correlation_id() - 1;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-#include "base/types.h"
 
 namespace cordwood::offline {
 

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/types.h"
 
 namespace re2 {
 class RE2;

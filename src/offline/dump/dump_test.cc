@@ -47,7 +47,7 @@ TEST(JavaText, NormalizesPathsAndEscapesJson) {
   EXPECT_EQ(java_path("a//b/"), "a/b");
   EXPECT_EQ(java_path("/"), "/");
   std::string json;
-  append_json_string(json, "a\"\\\n\x01");
+  append_jackson_string(json, "a\"\\\n\x01");
   EXPECT_EQ(json, "\"a\\\"\\\\\\n\\u0001\"");
 }
 

@@ -85,7 +85,7 @@ void append_utf8(std::string& out, BytesView bytes) {
   }
 }
 
-void append_json_string(std::string& out, std::string_view text) {
+void append_jackson_string(std::string& out, std::string_view text) {
   out += '"';
   for (const char c : text) {
     switch (c) {

@@ -22,7 +22,7 @@ bool is_ascii(BytesView bytes);
 void append_utf8(std::string& out, BytesView bytes);
 
 // A string in JSON's quotes, escaped as Jackson does. `text` is valid UTF-8.
-void append_json_string(std::string& out, std::string_view text);
+void append_jackson_string(std::string& out, std::string_view text);
 
 // "1.0", "1024.0", "1.0E7".
 std::string java_double(double value);

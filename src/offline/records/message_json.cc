@@ -137,7 +137,7 @@ class JsonWalk {
     }
     std::string decoded;
     append_utf8(decoded, reader_.bytes(size));
-    append_json_string(out, decoded);
+    append_jackson_string(out, decoded);
     return !(size == 0 && !null_is_default);
   }
 
