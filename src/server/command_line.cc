@@ -1,10 +1,14 @@
 #include "server/command_line.h"
 
+#include <fmt/ranges.h>
+
+#include "server/run_command.h"
+
 namespace cordwood::server {
 namespace {
 
 Error usage(std::string what) {
-  return Error{Errc::invalid, std::move(what) + "; 'cordwood --help' shows what there is"};
+  return Error{Errc::invalid, std::move(what) + "; 'cordwood broker --help' shows what there is"};
 }
 
 Result<std::pair<std::string, std::string>> parse_override(const std::string& text) {
@@ -44,10 +48,11 @@ Result<Command> parse_command_line(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return Command(RunBroker{});
   const std::string& first = arguments.front();
   if (first == "broker") return parse_broker(arguments, 1);
-  if (first == "help") return Command(ShowHelp{});
   if (first == "version") return Command(ShowVersion{});
   if (first.starts_with("-")) return parse_broker(arguments, 0);
-  return usage(fmt::format("unknown command '{}'", first));
+  const std::vector<std::string> near = commands_near(first);
+  return Error{Errc::invalid, fmt::format("unknown command '{}'; {}'cordwood --help' shows what there is", first,
+                                          near.empty() ? "" : fmt::format("did you mean {}? ", fmt::join(near, " or ")))};
 }
 
 std::string help_text() {
@@ -56,9 +61,9 @@ std::string help_text() {
 usage:
   cordwood                          a broker on ./cordwood-data, listening on 127.0.0.1:9092
   cordwood broker [FILE] [OPTIONS]  a broker with the settings of a server.properties
-  cordwood --help | --version
+  cordwood --help                   the other commands
 
-options of broker:
+options:
   --override KEY=VALUE   sets one key of server.properties, after the file; may be repeated
 
 The keys are Apache Kafka's. Those mostly needed: listeners, advertised.listeners, log.dirs, node.id.

@@ -20,7 +20,6 @@ TEST(CommandLine, UnderstandsWhatItIsAskedFor) {
       {{"--override", "node.id=3"}, RunBroker{"", {{"node.id", "3"}}}},
       {{"--help"}, ShowHelp{}},
       {{"-h"}, ShowHelp{}},
-      {{"help"}, ShowHelp{}},
       {{"broker", "--help"}, ShowHelp{}},
       {{"--version"}, ShowVersion{}},
       {{"version"}, ShowVersion{}},
@@ -35,8 +34,6 @@ TEST(CommandLine, UnderstandsWhatItIsAskedFor) {
 
 TEST(CommandLine, SaysInOneSentenceWhatIsWrong) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"brokr"}, "unknown command 'brokr'"},
-      {{""}, "unknown command ''"},
       {{"broker", "--frob"}, "unknown option '--frob'"},
       {{"broker", "--override"}, "'--override' needs key=value behind it"},
       {{"broker", "--override", "novalue"}, "'--override novalue' is not key=value"},
@@ -46,7 +43,20 @@ TEST(CommandLine, SaysInOneSentenceWhatIsWrong) {
   for (const auto& [arguments, sentence] : cases) {
     auto command = parse_command_line(arguments);
     ASSERT_FALSE(command) << sentence;
-    EXPECT_EQ(command.error().message(), sentence + "; 'cordwood --help' shows what there is");
+    EXPECT_EQ(command.error().message(), sentence + "; 'cordwood broker --help' shows what there is");
+  }
+}
+
+TEST(CommandLine, NamesTheNearestCommands) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"brokr", "unknown command 'brokr'; did you mean broker? 'cordwood --help' shows what there is"},
+      {"topicz", "unknown command 'topicz'; did you mean topics? 'cordwood --help' shows what there is"},
+      {"", "unknown command ''; 'cordwood --help' shows what there is"},
+  };
+  for (const auto& [word, sentence] : cases) {
+    auto command = parse_command_line({word});
+    ASSERT_FALSE(command) << sentence;
+    EXPECT_EQ(command.error().message(), sentence);
   }
 }
 

@@ -119,8 +119,11 @@ std::uint16_t port_in(const std::string& ready) {
 TEST(Program, ShowsHelpAndVersion) {
   TemporaryFolder folder;
   Program help({"--help"}, folder.path());
-  EXPECT_THAT(help.rest(), HasSubstr("usage:"));
+  EXPECT_THAT(help.rest(), testing::AllOf(HasSubstr("usage:"), HasSubstr("\n  verify ")));
   EXPECT_EQ(help.wait(), 0);
+  Program broker({"broker", "--help"}, folder.path());
+  EXPECT_THAT(broker.rest(), HasSubstr("--override KEY=VALUE"));
+  EXPECT_EQ(broker.wait(), 0);
   Program version({"--version"}, folder.path());
   EXPECT_THAT(version.rest(), testing::MatchesRegex("cordwood [0-9]+\\.[0-9]+\\.[0-9]+\n"));
   EXPECT_EQ(version.wait(), 0);

@@ -44,6 +44,18 @@ const cli::CommandList& all_commands() {
   return list;
 }
 
+// Takes the command's name off `words`. Null when they are the broker's.
+const cli::Command* take_command(std::string_view own_name, std::vector<std::string>& words) {
+  if (own_name != "cordwood") {
+    if (const cli::Command* linked = all_commands().find(own_name)) return linked;
+  }
+  if (words.empty()) return nullptr;
+  const std::string name = words.front() == "--help" || words.front() == "-h" ? "help" : words.front();
+  const cli::Command* command = all_commands().find(name);
+  if (command != nullptr) words.erase(words.begin());
+  return command;
+}
+
 std::optional<std::string> environment_variable(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
   if (value == nullptr) return {};
@@ -53,13 +65,8 @@ std::optional<std::string> environment_variable(std::string_view name) {
 }  // namespace
 
 std::optional<int> run_command(const std::string& program, const std::vector<std::string>& words) {
-  std::string_view own_name = io::file_name(program);
   std::vector<std::string> rest = words;
-  const cli::Command* command = own_name == "cordwood" ? nullptr : all_commands().find(own_name);
-  if (command == nullptr && !words.empty()) {
-    command = all_commands().find(words.front());
-    rest.erase(rest.begin());
-  }
+  const cli::Command* command = take_command(io::file_name(program), rest);
   if (command == nullptr) return {};
   listen_for_interruptions();
   SystemClock clock;
@@ -73,6 +80,12 @@ std::optional<int> run_command(const std::string& program, const std::vector<std
   out.flush();
   err.flush();
   return code;
+}
+
+std::vector<std::string> commands_near(std::string_view misspelt) {
+  std::vector<std::string_view> names = {"broker", "version"};
+  for (const cli::Command* command : all_commands().all()) names.push_back(command->name);
+  return cli::nearest_names(misspelt, names);
 }
 
 }  // namespace cordwood::server
