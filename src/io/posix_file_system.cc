@@ -11,6 +11,7 @@
 
 #include "io/file_system.h"
 #include "io/posix_file.h"
+#include "io/stream_file.h"
 
 namespace cordwood::io {
 
@@ -20,7 +21,7 @@ using Kind = DirectoryEntry::Kind;
 
 int flags_of(OpenMode mode) {
   switch (mode) {
-    case OpenMode::read: return O_RDONLY;
+    case OpenMode::read: return O_RDONLY | O_NONBLOCK;  // a pipe nobody writes to is not waited for
     case OpenMode::read_write: return O_RDWR;
     case OpenMode::create: return O_RDWR | O_CREAT;
     case OpenMode::create_new: return O_RDWR | O_CREAT | O_EXCL;
@@ -72,6 +73,7 @@ Result<std::shared_ptr<File>> PosixFileSystem::open(const Path& path, OpenMode m
     struct stat status;
     if (::fstat(fd.get(), &status) != 0) return call_failed("fstat", path);
     if (S_ISDIR(status.st_mode)) return system_error(fmt::format("open {}", path), EISDIR);
+    if (!S_ISREG(status.st_mode)) return read_stream(std::move(fd), path);
   }
   return std::shared_ptr<File>(std::make_shared<PosixFile>(std::move(fd), path));
 }

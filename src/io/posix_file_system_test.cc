@@ -1,5 +1,6 @@
 // What only the real file system can show: links, locks of other processes, descriptors that are not inherited.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <thread>
 
 #include "io/file_system.h"
 #include "io/temporary_directory_testing.h"
@@ -145,6 +147,41 @@ TEST(PosixFileSystem, NoDescriptorIsInherited) {
   int flags = ::fcntl(file->native_fd(), F_GETFD);
   ASSERT_GE(flags, 0);
   EXPECT_NE(flags & FD_CLOEXEC, 0);
+}
+
+TEST(PosixFileSystem, APipeIsReadToItsEnd) {
+  PosixFileSystem fs;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  // More than a pipe holds: the reader waits for the writer.
+  const std::string text(1'000'000, 'x');
+  std::jthread writer([&] {
+    std::size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t put = ::write(ends[1], text.data() + done, text.size() - done);
+      if (put < 0) break;
+      done += static_cast<std::size_t>(put);
+    }
+    ::close(ends[1]);
+  });
+  const auto read = read_file(fs, fmt::format("/dev/fd/{}", ends[0]));
+  ::close(ends[0]);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(as_text(*read), text);
+}
+
+TEST(PosixFileSystem, APipeNobodyWritesToIsEmpty) {
+  PosixFileSystem fs;
+  TemporaryDirectory dir;
+  ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
+  EXPECT_TRUE(read_file(fs, dir / "fifo").value().empty());
+}
+
+TEST(PosixFileSystem, ADeviceWithoutEndIsRefused) {
+  PosixFileSystem fs;
+  const auto opened = fs.open("/dev/zero", OpenMode::read);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::limit);
 }
 
 TEST(PosixFileSystem, AFullDiskHasItsOwnCode) {

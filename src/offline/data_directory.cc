@@ -98,6 +98,12 @@ class DirectoryReading {
     data_.partitions.push_back(describe(path, name, index));
   }
 
+  bool has_segments_in(const io::Path& log_dir) const {
+    return std::ranges::any_of(data_.partitions, [&](const PartitionOnDisk& partition) {
+      return data_.log_dirs[partition.log_dir].path == log_dir && !partition.segments.empty();
+    });
+  }
+
   void metadata(const io::Path& log_dir) {
     MemoryLogger quiet;
     auto loaded = broker::metadata::load_metadata(fs_, log_dir, quiet);
@@ -192,6 +198,10 @@ Result<DataDirectory> open_data_directory(io::FileSystem& fs, std::string_view d
       continue;
     }
     TRY(reading.log_dir(path));
+    if (!is_log_dir && !reading.has_segments_in(path)) {
+      return Error{Errc::not_found,
+                   fmt::format("{} is no log directory: it has neither meta.properties nor a partition with a segment", path)};
+    }
     if (TRY(fs.exists(io::join(path, broker::metadata::kMetadataPartition)))) with_metadata.push_back(path);
   }
   if (data.log_dirs.empty()) return Error{Errc::invalid, "no directory is named"};
@@ -237,7 +247,15 @@ Result<std::vector<const PartitionOnDisk*>> choose(const DataDirectory& data, co
     const bool any = std::ranges::any_of(data.partitions, [&](const PartitionOnDisk& partition) {
       return partition.kind == storage::PartitionDirectoryName::Kind::current && parsed.back().matches(partition.partition);
     });
-    if (!any) return Error{Errc::not_found, fmt::format("no partition here is called {}", text)};
+    if (any) continue;
+    // As its directory is called.
+    const auto name = storage::parse_partition_directory(text);
+    if (!name || std::ranges::none_of(data.partitions, [&](const PartitionOnDisk& partition) {
+          return partition.kind == storage::PartitionDirectoryName::Kind::current && partition.partition == name->partition;
+        })) {
+      return Error{Errc::not_found, fmt::format("no topic and no partition here is called {}", text)};
+    }
+    parsed.back() = {name->partition.topic, name->partition.partition};
   }
   for (const PartitionOnDisk& partition : data.partitions) {
     if (partition.kind != storage::PartitionDirectoryName::Kind::current) continue;

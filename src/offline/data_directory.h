@@ -64,8 +64,8 @@ struct DataDirectory {
 };
 
 // `dirs` is a path or several with commas between them: log directories, or partition directories ("…/orders-0"). `config_file`
-// is a server.properties; only what concerns logs is read of it. Errors: not_found when a path is no directory; invalid for the
-// settings; io.
+// is a server.properties; only what concerns logs is read of it. Errors: not_found when a path is no directory, or one in
+// which nothing of Kafka's lies; invalid for the settings; io.
 Result<DataDirectory> open_data_directory(io::FileSystem& fs, std::string_view dirs,
                                           const std::optional<std::string>& config_file = {});
 
@@ -78,8 +78,8 @@ struct PartitionChoice {
 // Errors: invalid for a partition that is no number.
 Result<PartitionChoice> parse_choice(std::string_view text);
 
-// The partitions that one of `choices` names; all but the metadata log when there are none. Only current directories. Errors:
-// not_found when a choice names none.
+// The partitions that one of `choices` names, or whose directory is called so ("orders-3"); all but the metadata log when there
+// are none. Only current directories. Errors: not_found when a choice names none.
 Result<std::vector<const PartitionOnDisk*>> choose(const DataDirectory& data, const std::vector<std::string>& choices);
 
 }  // namespace cordwood::offline

@@ -84,6 +84,7 @@ struct StatTotals {
     out_of_order += more.out_of_order;
     future += more.future;
     without_time += more.without_time;
+    if (!continues) return;  // offsets of different logs have nothing to do with each other
     if (!first_offset) first_offset = more.first_offset;
     if (more.last_offset) last_offset = more.last_offset;
   }

@@ -20,6 +20,7 @@ extern const cli::Command restore_command;
 extern const cli::Command retain_command;
 extern const cli::Command roll_command;
 extern const cli::Command stat_command;
+extern const cli::Command verify_command;
 
 namespace {
 
@@ -38,6 +39,30 @@ CommandRun look(const cli::Command& command, const std::string& golden, const st
 
 std::string records_of(io::FileSystem& fs, const std::string& directory) {
   return run_command(find_command, {directory, "--json", "--control"}, fs).out;
+}
+
+TEST(DataDirectory, IsRefusedWhereNothingOfKafkasLies) {
+  io::MemFileSystem fs;
+  put_file(fs, "/etc/dbus-1/session.conf", "x");
+  const CommandRun run = run_command(stat_command, {"/etc"}, fs);
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.err, "cordwood stat: /etc is no log directory: it has neither meta.properties nor a partition with a segment\n");
+}
+
+TEST(DataDirectory, APartitionIsNamedAsItsDirectoryToo) {
+  EXPECT_EQ(look(stat_command, "idempotent", {"/data", "g-idem-0"}).out, look(stat_command, "idempotent", {"/data", "g-idem:0"}).out);
+  EXPECT_EQ(look(stat_command, "idempotent", {"/data", "g-idem-7"}).err,
+            "cordwood stat: no topic and no partition here is called g-idem-7\n");
+}
+
+TEST(Verify, SaysWhatIsNoFileOfALog) {
+  io::MemFileSystem fs;
+  put_file(fs, "/etc/dbus-1/session.conf", "x");
+  const CommandRun run = run_command(verify_command, {"/etc", "/etc/dbus-1/session.conf"}, fs);
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.out, "0 partitions, 0 batches, 0 bytes: not all could be looked at\n");
+  EXPECT_THAT(run.err, HasSubstr("cordwood verify: /etc: no log directory: it has neither meta.properties nor a partition"));
+  EXPECT_THAT(run.err, HasSubstr("cordwood verify: /etc/dbus-1/session.conf: by its name no file of a log\n"));
 }
 
 TEST(Stat, TellsRecordsKeysAndTimes) {

@@ -66,6 +66,16 @@ std::string json_of(const io::Path& directory, const CheckFinding& finding) {
   return text + "}\n";
 }
 
+constexpr const char* kFilesOfALogDir[] = {storage::kMetaProperties, storage::kRecoveryPointCheckpoint, storage::kLogStartCheckpoint,
+                                           storage::kReplicationCheckpoint, storage::kCleanerCheckpoint};
+
+bool is_file_of_a_log_dir(std::string_view name) { return std::ranges::find(kFilesOfALogDir, name) != std::end(kFilesOfALogDir); }
+
+bool is_file_of_a_log(std::string_view name) {
+  return storage::parse_segment_file_name(name).kind != storage::SegmentFileKind::other || name == storage::kPartitionMetadata ||
+         name == storage::kLeaderEpochCheckpoint;
+}
+
 class Verify {
  public:
   Verify(const cli::Options& options, cli::Session& session) : options_(options), session_(session), is_json_(options.has("json")) {}
@@ -99,6 +109,8 @@ class Verify {
     if (!status) return fail(place, status.error());
     if (!status->is_directory) {
       const io::Path directory(io::parent_of(place));
+      if (is_file_of_a_log_dir(io::file_name(place))) return look_at_file_of_log_dir(directory, io::file_name(place));
+      if (!is_file_of_a_log(io::file_name(place))) return fail(place, Error{Errc::invalid, "by its name no file of a log"});
       add_partition(directory, facts_of(io::Path(io::parent_of(directory)), Say::no), std::string(io::file_name(place)));
       return;
     }
@@ -111,11 +123,21 @@ class Verify {
       add_partition(place, facts_of(io::Path(io::parent_of(place)), Say::no), "");
       return;
     }
+    const bool is_log_dir = std::ranges::any_of(*entries, [](const io::DirectoryEntry& entry) { return entry.name == storage::kMetaProperties; });
+    if (!is_log_dir && std::ranges::none_of(*entries, [&](const io::DirectoryEntry& entry) { return is_partition_with_files(place, entry); })) {
+      return fail(place, Error{Errc::not_found, "no log directory: it has neither meta.properties nor a partition with files of a log"});
+    }
     const DirectoryFacts facts = facts_of(place, Say::yes);
     for (const io::DirectoryEntry& entry : *entries) {
       if (entry.kind == io::DirectoryEntry::Kind::file || entry.kind == io::DirectoryEntry::Kind::other) continue;
       if (storage::parse_partition_directory(entry.name)) add_partition(io::join(place, entry.name), facts, "");
     }
+  }
+
+  bool is_partition_with_files(const io::Path& log_dir, const io::DirectoryEntry& entry) const {
+    if (entry.kind == io::DirectoryEntry::Kind::file || !storage::parse_partition_directory(entry.name)) return false;
+    const auto files = session_.files.list(io::join(log_dir, entry.name));
+    return files && std::ranges::any_of(*files, [](const io::DirectoryEntry& file) { return is_file_of_a_log(file.name); });
   }
 
   void add_partition(const io::Path& directory, const DirectoryFacts& facts, std::string only_file) {
@@ -149,16 +171,21 @@ class Verify {
     auto points = storage::read_offset_checkpoint(session_.files, io::join(directory, storage::kRecoveryPointCheckpoint));
     if (points) facts.recovery_points = *std::move(points);
     if (say == Say::no) return facts;
-    if (const auto meta = storage::read_meta_properties(session_.files, directory); !meta) {
-      found(directory, {.file = storage::kMetaProperties, .finding = storage::RecoveryFinding::unreadable, .why = meta.error().what + "; the start is refused"});
-    }
-    for (const char* name : {storage::kRecoveryPointCheckpoint, storage::kLogStartCheckpoint, storage::kReplicationCheckpoint, storage::kCleanerCheckpoint}) {
-      const auto read = storage::read_offset_checkpoint(session_.files, io::join(directory, name));
-      if (read || read.error().code == Errc::not_found) continue;
-      found(directory, {.file = name, .finding = storage::RecoveryFinding::unreadable, .why = read.error().what, .at_next_start = storage::RecoveryAction::rebuilt,
-                        .kafka = "takes the log directory offline"});
-    }
+    for (const char* name : kFilesOfALogDir) look_at_file_of_log_dir(directory, name);
     return facts;
+  }
+
+  void look_at_file_of_log_dir(const io::Path& directory, std::string_view name) {
+    if (name == storage::kMetaProperties) {
+      const auto meta = storage::read_meta_properties(session_.files, directory);
+      if (meta) return;
+      found(directory, {.file = std::string(name), .finding = storage::RecoveryFinding::unreadable, .why = meta.error().what + "; the start is refused"});
+      return;
+    }
+    const auto read = storage::read_offset_checkpoint(session_.files, io::join(directory, name));
+    if (read || read.error().code == Errc::not_found) return;
+    found(directory, {.file = std::string(name), .finding = storage::RecoveryFinding::unreadable, .why = read.error().what, .at_next_start = storage::RecoveryAction::rebuilt,
+                      .kafka = "takes the log directory offline"});
   }
 
   void look(std::int32_t threads) {
