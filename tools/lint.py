@@ -14,9 +14,9 @@ import concurrent.futures
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
-import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -139,10 +139,11 @@ def include_flags(build):
 def run_all(commands):
     """(name, command) pairs on every core; the output of those that fail."""
     found = []
+    environment = {**os.environ, "CCACHE_BASEDIR": ROOT, "CCACHE_NOHASHDIR": "1"}
 
     def one(item):
         name, command, where = item
-        done = subprocess.run(command, cwd=where, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=where, capture_output=True, text=True, env=environment)
         return name, done
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -153,15 +154,20 @@ def run_all(commands):
 
 
 def check_headers(build):
+    """Each header in a unit of its own. Units and objects have names that stay, so that the compiler cache knows them again."""
+    folder = os.path.join(build or os.path.join(ROOT, "build"), "headers-alone")
+    os.makedirs(folder, exist_ok=True)
+    compiler = ["ccache", "g++"] if shutil.which("ccache") else ["g++"]
     commands = []
-    with tempfile.TemporaryDirectory() as folder:
-        for number, path in enumerate(p for p in sources(".h") if p.startswith("src/")):
-            unit = os.path.join(folder, f"h{number}.cc")
+    for path in (p for p in sources(".h") if p.startswith("src/")):
+        unit = os.path.join(folder, path[4:-2].replace("/", "__") + ".cc")
+        text = f'#include "{path[4:]}"\n#include "{path[4:]}"\n'
+        if not os.path.exists(unit) or open(unit, encoding="utf-8").read() != text:
             with open(unit, "w", encoding="utf-8") as f:
-                f.write(f'#include "{path[4:]}"\n#include "{path[4:]}"\n')
-            commands.append((path, ["g++", "-std=gnu++23", "-fsyntax-only", "-O0", "-Wall", "-Wextra", "-Werror",
-                                    *include_flags(build), unit], ROOT))
-        return run_all(commands)
+                f.write(text)
+        commands.append((path, [*compiler, "-std=gnu++23", "-O0", "-g0", "-Wall", "-Wextra", "-Werror", *include_flags(build),
+                                "-c", unit, "-o", unit[:-3] + ".o"], ROOT))
+    return run_all(commands)
 
 
 def check_threads(build):
