@@ -180,6 +180,13 @@ TEST(Completion, KnowsCommandsAndOptions) {
   std::string zsh = zsh_completion(commands);
   EXPECT_TRUE(zsh.starts_with("#compdef cordwood kafka-sample kafka-sample.sh\n"));
   EXPECT_NE(zsh.find("'sample:do what it'\\''s for'"), std::string::npos) << zsh;
+  EXPECT_EQ(fish_completion(commands),
+            "# Completion of Cordwood's commands for fish, under their own and Kafka's names.\n"
+            "complete -c cordwood -n __fish_use_subcommand -f -a broker -d 'run a broker'\n"
+            "complete -c cordwood -n __fish_use_subcommand -f -a sample -d 'do what it\\'s for'\n"
+            "complete -c kafka-sample.sh -w kafka-sample\n"
+            "complete -c cordwood -n '__fish_seen_subcommand_from sample' -l file-name -s f -r -d 'a file'\n"
+            "complete -c kafka-sample -l file-name -s f -r -d 'a file'\n");
 }
 
 TEST(ManPage, IsRoff) {

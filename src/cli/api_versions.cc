@@ -55,4 +55,23 @@ std::string api_versions_text(const client::Link& link) {
   return text + ")\n";
 }
 
+boost::json::object api_versions_json(const client::Link& link) {
+  boost::json::array keys;
+  for (const auto& told : link.versions()) {
+    auto api = std::ranges::find(kApiNames, told.api_key, &ApiName::key);
+    boost::json::object key{{"name", nullptr}, {"apiKey", told.api_key}, {"minVersion", told.min_version}, {"maxVersion", told.max_version}, {"usableVersion", nullptr}};
+    if (api != std::end(kApiNames)) {
+      key["name"] = api->name;
+      if (told.max_version >= api->min_version && told.min_version <= api->max_version) {
+        key["usableVersion"] = std::min(told.max_version, api->max_version);
+      }
+    }
+    keys.push_back(std::move(key));
+  }
+  const client::Node& node = link.node();
+  boost::json::object object{{"nodeId", node.id}, {"host", node.host}, {"port", node.port}, {"rack", nullptr}, {"apiKeys", std::move(keys)}};
+  if (node.rack) object["rack"] = *node.rack;
+  return object;
+}
+
 }  // namespace cordwood::cli

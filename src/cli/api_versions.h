@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <boost/json.hpp>
+
 #include "client/cluster.h"
 
 namespace cordwood::cli {
@@ -12,5 +14,9 @@ std::string node_text(const client::Node& node);
 
 // The block of one broker, from its node_text to the ")" on a line of its own.
 std::string api_versions_text(const client::Link& link);
+
+// The same as {"nodeId", "host", "port", "rack", "apiKeys": [{"name", "apiKey", "minVersion", "maxVersion", "usableVersion"}]}. A name
+// or a usable version that there is none of is null.
+boost::json::object api_versions_json(const client::Link& link);
 
 }  // namespace cordwood::cli

@@ -13,6 +13,7 @@ constexpr std::string_view kAboutApiVersions = "This tool helps to retrieve brok
 constexpr OptionSpec kApiVersionsOptions[] = {
     {.name = "bootstrap-server", .argument = "HOST:PORT,…", .help = "brokers to start from", .required = true},
     {.name = "command-config", .argument = "FILE", .help = "properties of the client"},
+    {.name = "json", .help = "a line of JSON for each broker (Cordwood's own)"},
     {.name = "version", .help = "print Kafka's version"},
     {.name = "help", .help = "this text"},
 };
@@ -42,7 +43,8 @@ Tried<std::monostate> print_versions(const Options& options, Session& session) {
   if (!cluster.metadata(std::vector<std::string>(), "METADATA", deadline)) return std::unexpected(nobody_answers(once.bootstrap));
   for (const auto& [id, node] : std::map(cluster.nodes())) {
     auto link = cluster.broker(id, "METADATA", deadline);
-    if (link) session.out.write(api_versions_text(**link));
+    if (link && options.has("json")) session.out.print("{}\n", boost::json::serialize(api_versions_json(**link)));
+    else if (link) session.out.write(api_versions_text(**link));
     else session.out.print("{} -> ERROR: {}\n", node_text(node), client::to_java(link.failure()));
   }
   return std::monostate{};

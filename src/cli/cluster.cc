@@ -20,11 +20,12 @@ namespace {
       {.name = "config", .argument = "CONFIG", .help = "the old name of --command-config"},                                  \
       {.name = "command-config", .argument = "COMMAND_CONFIG", .help = "properties of the client", .letter = 'c'}
 
-constexpr OptionSpec kClusterOptions[] = {CORDWOOD_CLUSTER_OPTIONS};
+constexpr OptionSpec kJson{.name = "json", .help = "JSON instead of text (Cordwood's own)"};
+constexpr OptionSpec kClusterOptions[] = {CORDWOOD_CLUSTER_OPTIONS, kJson};
 constexpr OptionSpec kUnregisterOptions[] = {
     CORDWOOD_CLUSTER_OPTIONS, {.name = "id", .argument = "ID", .help = "id of the broker", .letter = 'i', .required = true, .number = Number::int32}};
 constexpr OptionSpec kEndpointOptions[] = {
-    CORDWOOD_CLUSTER_OPTIONS, {.name = "include-fenced-brokers", .help = "fenced brokers, too"}};
+    CORDWOOD_CLUSTER_OPTIONS, {.name = "include-fenced-brokers", .help = "fenced brokers, too"}, kJson};
 #undef CORDWOOD_CLUSTER_OPTIONS
 
 constexpr std::string_view kClusterServers[] = {"bootstrap-server", "bootstrap-controller"};
@@ -50,7 +51,7 @@ Tried<protocol::DescribeClusterResponse> describe_cluster(client::Cluster& clust
   return std::move(answer.message);
 }
 
-Tried<std::monostate> list_endpoints(client::Cluster& cluster, bool fenced, Session& session) {
+Tried<std::monostate> list_endpoints(client::Cluster& cluster, bool fenced, bool json, Session& session) {
   constexpr std::size_t kRackWidth = 10;
   auto described = NEED(describe_cluster(cluster, fenced));
   std::size_t host_width = 0;
@@ -60,6 +61,16 @@ Tried<std::monostate> list_endpoints(client::Cluster& cluster, bool fenced, Sess
     if (broker.rack) rack_width = std::max(rack_width, broker.rack->size());
   }
   if (rack_width == 0) rack_width = kRackWidth;
+  if (json) {
+    boost::json::array array;
+    for (const auto& broker : described.brokers) {
+      boost::json::object object{{"brokerId", broker.broker_id}, {"host", broker.host}, {"port", broker.port}, {"rack", nullptr}, {"isFenced", broker.is_fenced}};
+      if (broker.rack) object["rack"] = *broker.rack;
+      array.push_back(std::move(object));
+    }
+    session.out.print("{}\n", boost::json::serialize(array));
+    return std::monostate{};
+  }
   auto line = [&](auto id, std::string_view host, auto port, std::string_view rack, std::string_view state, std::string_view kind) {
     session.out.print("{:<10} {:<{}} {:<10} {:<{}} {:<10} {:<15}\n", id, host, host_width, port, rack, rack_width, state, kind);
   };
@@ -105,16 +116,18 @@ Tried<std::monostate> act_on_cluster(const Arguments& arguments, Session& sessio
   client::Cluster& cluster = admin->cluster;
   if (name == "cluster-id") {
     auto described = NEED(describe_cluster(cluster, false));
-    session.out.print("Cluster ID: {}\n", described.cluster_id);
+    if (options.has("json")) session.out.print("{}\n", boost::json::serialize(boost::json::object{{"clusterId", described.cluster_id}}));
+    else session.out.print("Cluster ID: {}\n", described.cluster_id);
     return std::monostate{};
   }
-  if (name == "list-endpoints") return list_endpoints(cluster, options.has("include-fenced-brokers"), session);
+  if (name == "list-endpoints") return list_endpoints(cluster, options.has("include-fenced-brokers"), options.has("json"), session);
   if (name == "unregister") return unregister(cluster, NEED(tried(options.int_value("id"))).value_or(0), session);
   MonotonicNs deadline = cluster.deadline();
   NEED(tried_get(cluster.metadata(std::vector<std::string>(), "listNodes", deadline)));
   for (const auto& [id, node] : std::map(cluster.nodes())) {
     client::Link* link = NEED(tried_get(cluster.broker(id, "listNodes", deadline)));
-    session.out.write(api_versions_text(*link));
+    if (options.has("json")) session.out.print("{}\n", boost::json::serialize(api_versions_json(*link)));
+    else session.out.write(api_versions_text(*link));
   }
   return std::monostate{};
 }

@@ -1,9 +1,10 @@
-// The commands that speak of commands: completion bash|zsh, man NAME, help [NAME].
+// The commands that speak of commands: completion bash|zsh|fish, man NAME, help [NAME].
 #include "cli/completion.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cli/help.h"
 
@@ -18,19 +19,34 @@ void add_words(const Grammar& grammar, std::vector<std::string>& words) {
   }
 }
 
-// Options and sub-commands, each once.
-std::vector<std::string> words_of(const Command& command) {
+std::vector<std::string_view> names_of(const CommandList& commands) {
+  std::vector<std::string_view> names;
+  for (const Command* command : commands.all()) names.push_back(command->name);
+  return names;
+}
+
+constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};
+
+// What may follow the command's name: options, sub-commands, names; each once.
+std::vector<std::string> words_of(const Command& command, const CommandList& commands) {
   std::vector<std::string> words;
   if (command.grammar != nullptr) add_words(*command.grammar, words);
+  if (command.name == "completion") words.insert(words.end(), std::begin(kShells), std::end(kShells));
+  if (command.name == "man" || command.name == "help") {
+    for (std::string_view name : names_of(commands)) words.emplace_back(name);
+  }
   std::ranges::sort(words);
   words.erase(std::unique(words.begin(), words.end()), words.end());
   return words;
 }
 
-std::vector<std::string_view> names_of(const CommandList& commands) {
-  std::vector<std::string_view> names;
-  for (const Command* command : commands.all()) names.push_back(command->name);
-  return names;
+// The programs whose words are completed: "cordwood kafka-topics kafka-topics.sh ...".
+std::string programs_of(const CommandList& commands) {
+  std::string programs = "cordwood";
+  for (const Command* command : commands.all()) {
+    if (!command->kafka_name.empty()) programs += fmt::format(" {0} {0}.sh", command->kafka_name);
+  }
+  return programs;
 }
 
 // The patterns of a shell's `case` by which a command is called.
@@ -45,6 +61,31 @@ std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
+}
+
+// The same for fish, where a backslash protects within quotes.
+std::string fish_quoted(std::string_view text) {
+  std::string result = "'";
+  for (char c : text) {
+    if (c == '\'' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "'";
+}
+
+// The options of the grammar and of its sub-commands, each name once.
+void add_fish_options(const Grammar& grammar, std::string_view caller, std::set<std::string_view>& told, std::string& script) {
+  for (const OptionSpec& option : grammar.options) {
+    if (!told.insert(option.name).second) continue;
+    script += fmt::format("{} -l {}", caller, option.name);
+    if (option.letter != 0) script += fmt::format(" -s {}", option.letter);
+    if (option.takes_value() && !option.value_is_optional) script += " -r";
+    if (!option.choices.empty()) script += fmt::format(" -f -a '{}'", fmt::join(option.choices, " "));
+    script += fmt::format(" -d {}\n", fish_quoted(option.help));
+  }
+  for (const Grammar::Sub& sub : grammar.subcommands) {
+    if (sub.grammar != nullptr) add_fish_options(*sub.grammar, caller, told, script);
+  }
 }
 
 std::string roff(std::string_view text) {
@@ -75,7 +116,8 @@ Result<int> complete(const Options& options, Session& session) {
   const std::string& shell = options.words().front();
   if (shell == "bash") session.out.write(bash_completion(session.commands));
   else if (shell == "zsh") session.out.write(zsh_completion(session.commands));
-  else return Error{Errc::invalid, fmt::format("'{}' is no shell that is known: bash or zsh", shell)};
+  else if (shell == "fish") session.out.write(fish_completion(session.commands));
+  else return Error{Errc::invalid, fmt::format("'{}' is no shell that is known: {}", shell, fmt::join(kShells, ", "))};
   return 0;
 }
 
@@ -114,8 +156,7 @@ Result<int> print_help(const Options& options, Session& session) {
 }
 
 constexpr OptionSpec kHelpOption[] = {{.name = "help", .help = "this text", .letter = 'h'}};
-constexpr std::string_view kShells[] = {"bash", "zsh"};
-constexpr Positional kShell[] = {{.name = "SHELL", .help = "bash or zsh"}};
+constexpr Positional kShell[] = {{.name = "SHELL", .help = "bash, zsh or fish"}};
 constexpr Positional kName[] = {{.name = "NAME", .help = "a command"}};
 constexpr Positional kOptionalName[] = {{.name = "NAME", .help = "a command; all of them without it", .required = false}};
 constexpr Grammar kCompletionGrammar{.habit = Habit::own, .options = kHelpOption, .positionals = kShell};
@@ -135,36 +176,49 @@ std::string bash_completion(const CommandList& commands) {
                         "\"$word\"))\n      return\n    fi\n    command=\"${{COMP_WORDS[1]}}\"\n  fi\n",
                         shell_quoted(fmt::format("broker {}", fmt::join(names_of(commands), " "))));
   script += "  case \"$command\" in\n";
-  std::string programs = "cordwood";
   for (const Command* command : commands.all()) {
-    std::vector<std::string> words = words_of(*command);
-    if (command->name == "completion") words.insert(words.end(), std::begin(kShells), std::end(kShells));
-    if (command->name == "man" || command->name == "help") {
-      for (std::string_view name : names_of(commands)) words.emplace_back(name);
-    }
-    script += fmt::format("    {}) words={} ;;\n", called_as(*command), shell_quoted(fmt::format("{}", fmt::join(words, " "))));
-    if (!command->kafka_name.empty()) programs += fmt::format(" {0} {0}.sh", command->kafka_name);
+    script += fmt::format("    {}) words={} ;;\n", called_as(*command), shell_quoted(fmt::format("{}", fmt::join(words_of(*command, commands), " "))));
   }
   script += "  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n";
-  return script + fmt::format("}}\ncomplete -o default -F _cordwood {}\n", programs);
+  return script + fmt::format("}}\ncomplete -o default -F _cordwood {}\n", programs_of(commands));
 }
 
 std::string zsh_completion(const CommandList& commands) {
-  std::string programs = "cordwood";
-  for (const Command* command : commands.all()) {
-    if (!command->kafka_name.empty()) programs += fmt::format(" {0} {0}.sh", command->kafka_name);
-  }
-  std::string script = fmt::format("#compdef {}\n# Completion of Cordwood's commands for zsh, under their own and Kafka's names.\n", programs);
+  std::string script = fmt::format("#compdef {}\n# Completion of Cordwood's commands for zsh, under their own and Kafka's names.\n", programs_of(commands));
   script += "_cordwood() {\n  local command=\"${words[1]:t}\"\n  if [[ $command == cordwood ]]; then\n    if (( CURRENT == 2 )); then\n";
   script += "      local -a known=(";
   for (const Command* command : commands.all()) script += fmt::format("\n        {}", shell_quoted(fmt::format("{}:{}", command->name, command->summary)));
   script += ")\n      _describe command known\n      return\n    fi\n    command=\"${words[2]}\"\n  fi\n  case $command in\n";
   for (const Command* command : commands.all()) {
-    std::vector<std::string> words = words_of(*command);
+    std::vector<std::string> words = words_of(*command, commands);
     for (std::string& word : words) word = shell_quoted(word);
     script += fmt::format("    {}) compadd -- {} ;;\n", called_as(*command), fmt::join(words, " "));
   }
   return script + "  esac\n  _files\n}\n_cordwood \"$@\"\n";
+}
+
+std::string fish_completion(const CommandList& commands) {
+  std::string script = "# Completion of Cordwood's commands for fish, under their own and Kafka's names.\n";
+  script += "complete -c cordwood -n __fish_use_subcommand -f -a broker -d 'run a broker'\n";
+  for (const Command* command : commands.all()) {
+    script += fmt::format("complete -c cordwood -n __fish_use_subcommand -f -a {} -d {}\n", command->name, fish_quoted(command->summary));
+    std::string after = fmt::format("complete -c cordwood -n '__fish_seen_subcommand_from {}'", command->name);
+    std::vector<std::string> callers = {after};
+    if (!command->kafka_name.empty()) {
+      callers.push_back(fmt::format("complete -c {}", command->kafka_name));
+      script += fmt::format("complete -c {0}.sh -w {0}\n", command->kafka_name);
+    }
+    for (const std::string& caller : callers) {
+      std::vector<std::string> plain;
+      for (std::string& word : words_of(*command, commands)) {
+        if (!word.starts_with("--")) plain.push_back(std::move(word));
+      }
+      if (!plain.empty()) script += fmt::format("{} -f -a '{}'\n", caller, fmt::join(plain, " "));
+      std::set<std::string_view> told;
+      add_fish_options(*command->grammar, caller, told, script);
+    }
+  }
+  return script;
 }
 
 std::string man_page(const Command& command, std::string_view version) {
@@ -198,7 +252,8 @@ std::string man_page(const Command& command, std::string_view version) {
 extern const Command completion_command{
     .name = "completion",
     .summary = "print a script with which a shell completes the commands",
-    .details = "bash: source <(cordwood completion bash)\nzsh: cordwood completion zsh > a folder of $fpath/_cordwood",
+    .details = "bash: source <(cordwood completion bash)\nzsh: cordwood completion zsh > a folder of $fpath/_cordwood\n"
+               "fish: cordwood completion fish > ~/.config/fish/completions/cordwood.fish",
     .grammar = &kCompletionGrammar,
     .run = run_completion,
 };

@@ -12,6 +12,7 @@
 
 #include "cli/admin_client.h"
 #include "cli/command.h"
+#include "cli/json_rows.h"
 #include "cli/regex_check.h"
 
 namespace cordwood::cli {
@@ -59,6 +60,7 @@ constexpr OptionSpec kConsumerGroupsOptions[] = {
     {.name = "export", .help = "reset: print lines for --from-file"},
     {.name = "timeout", .argument = "MS", .help = "how long to try each call", .default_text = "30000"},
     {.name = "command-config", .argument = "FILE", .help = "properties for the client"},
+    {.name = "json", .help = "list and describe: a line of JSON for each line of the table (Cordwood's own)"},
     {.name = "help", .help = "this text"},
     {.name = "version", .help = "the version of Kafka that this stands for"},
 };
@@ -222,6 +224,12 @@ MaybeStop list_groups(GroupsCommand& command) {
   std::vector<client::GroupListing> listings;
   if (auto stop = listed(command, states, types, listings)) return stop;
   Output& out = command.session.out;
+  if (command.options.has("json")) {
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& group : listings) rows.push_back({group.group_id, type_name(group.type), group.state});
+    out.write(rows_as_json_lines({"GROUP", "TYPE", "STATE"}, rows));
+    return {};
+  }
   if (!with_state && !with_type) {
     for (const auto& group : listings) out.print("{}\n", group.group_id);
     return {};

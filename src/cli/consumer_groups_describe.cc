@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/consumer_groups.h"
+#include "cli/json_rows.h"
 
 namespace cordwood::cli {
 namespace {
@@ -31,8 +32,13 @@ class Table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.size() == 1; }
 
-  // A blank line, then the rows.
-  void print(Output& out) const {
+  // A blank line, then the rows; or lines of JSON.
+  void print(GroupsCommand& command) const {
+    Output& out = command.session.out;
+    if (command.options.has("json")) {
+      out.write(rows_as_json_lines(rows_.front(), {rows_.begin() + 1, rows_.end()}));
+      return;
+    }
     out.write("\n");
     for (const auto& row : rows_) {
       std::string line;
@@ -161,7 +167,7 @@ MaybeStop describe_offsets(GroupsCommand& command, const std::vector<GroupDescri
       cells.insert(cells.end(), {row.consumer, row.host, row.client});
       table.add(std::move(cells));
     }
-    table.print(command.session.out);
+    table.print(command);
   }
   return {};
 }
@@ -205,7 +211,7 @@ void describe_members(GroupsCommand& command, const std::vector<GroupDescription
       }
       table.add(std::move(cells));
     }
-    table.print(command.session.out);
+    table.print(command);
   }
 }
 
@@ -228,7 +234,7 @@ void describe_states(GroupsCommand& command, const std::vector<GroupDescription>
     if (verbose) cells.insert(cells.end(), {or_missing(group.group_epoch), or_missing(group.target_assignment_epoch)});
     cells.push_back(fmt::format("{}", group.members.size()));
     table.add(std::move(cells));
-    table.print(command.session.out);
+    table.print(command);
   }
 }
 

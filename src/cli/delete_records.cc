@@ -19,6 +19,7 @@ constexpr OptionSpec kDeleteRecordsOptions[] = {
     {.name = "bootstrap-server", .argument = "HOST:PORT,…", .help = "brokers to start from", .required = true},
     {.name = "offset-json-file", .argument = "FILE", .help = "{\"partitions\":[{\"topic\":\"t\",\"partition\":0,\"offset\":5}],\"version\":1}; the offset -1 is the high watermark", .required = true},
     {.name = "command-config", .argument = "FILE", .help = "properties of the client"},
+    {.name = "json", .help = "one JSON array instead of lines (Cordwood's own)"},
     {.name = "version", .help = "print Kafka's version"},
     {.name = "help", .help = "this text"},
 };
@@ -99,13 +100,26 @@ Tried<std::monostate> delete_records(const Options& options, Session& session) {
   std::string text = NEED(read_whole_file(session, *file));
   auto list = NEED(parse_offsets(text));
   OffsetMap offsets = NEED(without_duplicates(list));
-  session.out.write("Executing records delete operation\n");
+  bool json = options.has("json");
+  if (!json) session.out.write("Executing records delete operation\n");
   session.out.flush();
   std::vector<client::PartitionKey> keys;
   for (const auto& [key, offset] : offsets) keys.push_back(key);
   OffsetMap low_watermarks;
   auto outcome = client::ask_leaders(admin->cluster, "deleteRecords(api=METADATA)", keys,
                                      ask_deletion(offsets, admin->cluster, low_watermarks, session));
+  if (json) {
+    boost::json::array array;
+    for (const auto& key : keys) {
+      const client::Failure& failure = outcome[key];
+      boost::json::object object{{"topic", key.first}, {"partition", key.second}, {"lowWatermark", nullptr}, {"error", nullptr}};
+      if (failure.code == protocol::ErrorCode::NONE) object["lowWatermark"] = low_watermarks[key];
+      else object["error"] = client::to_java(failure);
+      array.push_back(std::move(object));
+    }
+    session.out.print("{}\n", boost::json::serialize(array));
+    return std::monostate{};
+  }
   session.out.write("Records delete operation completed:\n");
   for (const auto& key : keys) {
     const client::Failure& failure = outcome[key];

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include <boost/json.hpp>
+
 #include "cli/argparse.h"
 #include "cli/command.h"
 #include "cli/feature_levels.h"
@@ -20,7 +22,8 @@ constexpr OptionSpec kFeatureToolOptions[] = {
     {.name = "bootstrap-controller", .argument = "BOOTSTRAP_CONTROLLER", .help = "controllers to start from"},
     {.name = "command-config", .argument = "COMMAND_CONFIG", .help = "properties of the client"},
 };
-constexpr OptionSpec kDescribeFeatureOptions[] = {{.name = "node-id", .argument = "NODE_ID", .help = "the broker to ask"}};
+constexpr OptionSpec kDescribeFeatureOptions[] = {{.name = "node-id", .argument = "NODE_ID", .help = "the broker to ask"},
+                                                {.name = "json", .help = "one JSON array instead of lines (Cordwood's own)"}};
 constexpr OptionSpec kUpgradeOptions[] = {
     {.name = "metadata", .argument = "METADATA", .help = "the old way to name a level of metadata.version"},
     {.name = "release-version", .argument = "RELEASE_VERSION", .help = "all features as in this release"},
@@ -40,7 +43,8 @@ constexpr OptionSpec kDisableOptions[] = {
     {.name = "dry-run", .help = "only check"},
 };
 constexpr OptionSpec kMappingOptions[] = {
-    {.name = "release-version", .argument = "RELEASE_VERSION", .help = "a release; the newest without it"}};
+    {.name = "release-version", .argument = "RELEASE_VERSION", .help = "a release; the newest without it"},
+    {.name = "json", .help = "one JSON object instead of lines (Cordwood's own)"}};
 constexpr OptionSpec kDependencyOptions[] = {
     {.name = "feature", .argument = "FEATURE", .help = "feature=level", .repeatable = true, .required = true}};
 
@@ -76,6 +80,7 @@ Tried<Done> describe_features(const Options& options, client::Cluster& cluster, 
   auto node = NEED(tried(options.int_value("node-id")));
   auto answer = NEED(tried_get(node ? client::ask_broker<protocol::ApiVersionsResponse>(cluster, *node, "describeFeatures", request)
                                     : client::ask_any<protocol::ApiVersionsResponse>(cluster, "describeFeatures", request)));
+  boost::json::array array;
   std::map<std::string, const protocol::ApiVersionsResponse::SupportedFeature*> sorted;
   for (const auto& feature : answer->supported_features) sorted[feature.name] = &feature;
   for (const auto& [name, feature] : sorted) {
@@ -83,10 +88,16 @@ Tried<Done> describe_features(const Options& options, client::Cluster& cluster, 
     for (const auto& finalized : answer->finalized_features) {
       if (finalized.name == name) level = finalized.max_version_level;
     }
+    if (options.has("json")) {
+      array.push_back({{"name", name}, {"minVersion", feature->min_version}, {"maxVersion", feature->max_version}, {"finalizedVersionLevel", level},
+                       {"finalizedFeaturesEpoch", answer->finalized_features_epoch}});
+      continue;
+    }
     std::string epoch = answer->finalized_features_epoch >= 0 ? fmt::format("{}", answer->finalized_features_epoch) : "-";
     session.out.print("Feature: {:<42}SupportedMinVersion: {:<17}SupportedMaxVersion: {:<17}FinalizedVersionLevel: {:<17}Epoch: {}\n", name,
                       level_text(name, feature->min_version), level_text(name, feature->max_version), level_text(name, level), epoch);
   }
+  if (options.has("json")) session.out.print("{}\n", boost::json::serialize(array));
   return Done{};
 }
 
@@ -186,6 +197,12 @@ Tried<Done> update_features(const Options& options, std::string_view action, cli
 Tried<Done> print_mapping(const Options& options, Session& session) {
   auto name = NEED(tried(options.value("release-version")));
   const Release* release = name ? NEED(named_release(*name)) : &newest_release();
+  if (options.has("json")) {
+    boost::json::object object{{std::string(kMetadataVersion), release->metadata_version}};
+    for (const auto& [feature, level] : feature_levels(*release)) object[std::string(feature)] = level;
+    session.out.print("{}\n", boost::json::serialize(object));
+    return Done{};
+  }
   session.out.print("metadata.version={} ({})\n", release->metadata_version, name ? std::string_view(*name) : release->name);
   for (const auto& [feature, level] : feature_levels(*release)) session.out.print("{}={}\n", feature, level);
   return Done{};

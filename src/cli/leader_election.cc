@@ -29,6 +29,7 @@ constexpr OptionSpec kElectionOptions[] = {
     {.name = "partition", .argument = "NUMBER", .help = "with --topic"},
     {.name = "path-to-json-file", .argument = "FILE", .help = "{\"partitions\":[{\"topic\":\"t\",\"partition\":0}]}"},
     {.name = "all-topic-partitions", .help = "every partition of the cluster"},
+    {.name = "json", .help = "one JSON object instead of lines (Cordwood's own)"},
     {.name = "version", .help = "print Kafka's version"},
     {.name = "help", .help = "this text"},
 };
@@ -150,8 +151,22 @@ std::string election_names(std::vector<PartitionKey> keys) {
 }
 
 // Prints what became of each; answers the exit code.
-int report_elections(const Elections& elections, std::int8_t type, Session& session) {
+int report_elections(const Elections& elections, std::int8_t type, bool json, Session& session) {
   std::string_view type_name = type == 0 ? "PREFERRED" : "UNCLEAN";
+  if (json) {
+    auto names = [](const std::vector<PartitionKey>& keys) {
+      boost::json::array array;
+      for (const PartitionKey& key : keys) array.push_back({{"topic", key.first}, {"partition", key.second}});
+      return array;
+    };
+    boost::json::array failed;
+    for (const auto& [key, failure] : elections.failed) {
+      failed.push_back({{"topic", key.first}, {"partition", key.second}, {"error", client::to_java(failure)}});
+    }
+    session.out.print("{}\n", boost::json::serialize(boost::json::object{{"electionType", type_name}, {"elected", names(elections.elected)},
+                                                                          {"notNeeded", names(elections.needless)}, {"failed", std::move(failed)}}));
+    return elections.failed.empty() ? 0 : 1;
+  }
   if (!elections.elected.empty()) {
     session.out.print("Successfully completed leader election ({}) for partitions {}\n", type_name, election_names(elections.elected));
   }
@@ -187,7 +202,7 @@ Tried<int> run_election(const Options& options, Session& session) {
   defaults.api_timeout = kPatience;
   auto admin = NEED(make_admin_client(session, *servers, config.value_or(""), defaults));
   auto elections = elect(admin->cluster, type, wanted);
-  if (elections) return report_elections(*elections, type, session);
+  if (elections) return report_elections(*elections, type, options.has("json"), session);
   if (elections.failure().code == protocol::ErrorCode::REQUEST_TIMED_OUT) {
     constexpr std::string_view kTimeout = "Timeout waiting for election results";
     session.out.print("{}\n", kTimeout);

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 
+#include <boost/json.hpp>
+
 #include "cli/argparse.h"
 #include "cli/command.h"
+#include "cli/json_rows.h"
 #include "cli/kafka_tool.h"
+#include "cli/quorum_changes.h"
 #include "client/call.h"
 #include "protocol/messages/describe_quorum.h"
 
@@ -21,9 +25,25 @@ constexpr OptionSpec kDescribeQuorumOptions[] = {
     {.name = "status", .help = "the quorum in a few lines"},
     {.name = "replication", .help = "a line for each of its members"},
     {.name = "human-readable", .help = "with --replication: times as how long ago they were"},
+    {.name = "json", .help = "one JSON object, or with --replication a line for each member (Cordwood's own)"},
 };
 constexpr Grammar kDescribeQuorumGrammar{.habit = Habit::argparse4j, .options = kDescribeQuorumOptions};
-constexpr Grammar::Sub kQuorumCommands[] = {{"describe", "print the state of the quorum", &kDescribeQuorumGrammar}};
+constexpr OptionSpec kAddControllerOptions[] = {
+    {.name = "dry-run", .help = "only print what would be done"},
+};
+constexpr OptionSpec kRemoveControllerOptions[] = {
+    {.name = "controller-id", .argument = "CONTROLLER_ID", .help = "id of the controller", .letter = 'i', .required = true, .number = Number::int32},
+    {.name = "controller-directory-id", .argument = "CONTROLLER_DIRECTORY_ID", .help = "id of its metadata directory", .letter = 'd', .required = true},
+    {.name = "dry-run", .help = "only print what would be done"},
+    {.name = "unregister", .help = "then take its registration away, too"},
+};
+constexpr Grammar kAddControllerGrammar{.habit = Habit::argparse4j, .options = kAddControllerOptions};
+constexpr Grammar kRemoveControllerGrammar{.habit = Habit::argparse4j, .options = kRemoveControllerOptions};
+constexpr Grammar::Sub kQuorumCommands[] = {
+    {"describe", "print the state of the quorum", &kDescribeQuorumGrammar},
+    {"add-controller", "add the controller of the configuration file --command-config to the quorum", &kAddControllerGrammar},
+    {"remove-controller", "take a controller out of the quorum", &kRemoveControllerGrammar},
+};
 constexpr std::string_view kQuorumServers[] = {"bootstrap-server", "bootstrap-controller"};
 constexpr Exclusive kQuorumExclusive[] = {{kQuorumServers, true}};
 constexpr Grammar kQuorumGrammar{
@@ -53,7 +73,8 @@ std::string time_text(std::int64_t time, bool human, Session& session) {
   return human ? fmt::format("{} ms ago", session.clock.now().value - time) : fmt::format("{}", time);
 }
 
-void print_replication(const Partition& partition, bool human, Session& session) {
+void print_replication(const Partition& partition, const Options& options, Session& session) {
+  bool human = options.has("human-readable");
   std::vector<std::vector<std::string>> rows = {
       {"NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status"}};
   std::int64_t end = -1;
@@ -73,7 +94,8 @@ void print_replication(const Partition& partition, bool human, Session& session)
     if (voter.replica_id != partition.leader_id) add(voter, "Follower");
   }
   for (const Replica& observer : partition.observers) add(observer, "Observer");
-  session.out.write(tabbed_table(rows));
+  if (options.has("json")) session.out.write(rows_as_json_lines(rows.front(), {rows.begin() + 1, rows.end()}));
+  else session.out.write(tabbed_table(rows));
 }
 
 std::string members_text(const std::vector<Replica>& replicas, const Quorum& quorum) {
@@ -92,7 +114,7 @@ std::string members_text(const std::vector<Replica>& replicas, const Quorum& quo
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
-void print_status(const Quorum& quorum, const Partition& partition, const std::string& cluster_id, Session& session) {
+void print_status(const Quorum& quorum, const Partition& partition, const std::string& cluster_id, bool json, Session& session) {
   const Replica* leader = nullptr;
   std::vector<Replica> all = partition.current_voters;
   all.insert(all.end(), partition.observers.begin(), partition.observers.end());
@@ -107,6 +129,14 @@ void print_status(const Quorum& quorum, const Partition& partition, const std::s
     if (replica.last_caught_up_timestamp < 0 || lag_ms < 0) lag_ms = -1;
     else lag_ms = std::max(lag_ms, leader->last_caught_up_timestamp - replica.last_caught_up_timestamp);
   }
+  if (json) {
+    session.out.print("{}\n", boost::json::serialize(boost::json::object{
+                                  {"clusterId", cluster_id}, {"leaderId", partition.leader_id}, {"leaderEpoch", partition.leader_epoch},
+                                  {"highWatermark", partition.high_watermark}, {"maxFollowerLag", lag}, {"maxFollowerLagTimeMs", lag_ms},
+                                  {"currentVoters", boost::json::parse(members_text(partition.current_voters, quorum))},
+                                  {"observers", boost::json::parse(members_text(partition.observers, quorum))}}));
+    return;
+  }
   session.out.print("ClusterId:              {}\n", cluster_id);
   session.out.print("LeaderId:               {}\n", partition.leader_id);
   session.out.print("LeaderEpoch:            {}\n", partition.leader_epoch);
@@ -117,8 +147,9 @@ void print_status(const Quorum& quorum, const Partition& partition, const std::s
   session.out.print("CurrentObservers:       {}\n", members_text(partition.observers, quorum));
 }
 
-Tried<Done> describe_quorum(const Arguments& arguments, Session& session) {
-  const Options& options = arguments.command_options;
+Tried<Done> describe_quorum(const Options& options, client::Cluster& cluster, Session& session);
+
+Tried<Done> act_on_quorum(const Arguments& arguments, Session& session) {
   auto servers = NEED(tried(arguments.options.value("bootstrap-server")));
   if (!servers) return std::unexpected(terse_exception("--bootstrap-controller is not served by Cordwood's commands: give --bootstrap-server"));
   auto config = NEED(tried(arguments.options.value("command-config")));
@@ -127,6 +158,14 @@ Tried<Done> describe_quorum(const Arguments& arguments, Session& session) {
     return std::unexpected(terse_exception(fmt::format("Properties file {} does not exist.", *config)));
   }
   auto admin = NEED(make_admin_client(session, *servers, config.value_or("")));
+  const Options& options = arguments.command_options;
+  std::string_view command = arguments.command->name;
+  if (command == "add-controller") return add_controller(options, config.value_or(""), admin->cluster, session);
+  if (command == "remove-controller") return remove_controller(options, admin->cluster, session);
+  return describe_quorum(options, admin->cluster, session);
+}
+
+Tried<Done> describe_quorum(const Options& options, client::Cluster& cluster, Session& session) {
   if (options.has("status") && options.has("replication")) {
     return std::unexpected(terse_exception("Only one of --status or --replication should be specified with describe sub-command"));
   }
@@ -138,7 +177,7 @@ Tried<Done> describe_quorum(const Arguments& arguments, Session& session) {
   }
   protocol::DescribeQuorumRequest request;
   request.topics.push_back({"__cluster_metadata", {{0}}});
-  auto answer = NEED(tried_get(client::ask_any<Quorum>(admin->cluster, "describeMetadataQuorum", request)));
+  auto answer = NEED(tried_get(client::ask_any<Quorum>(cluster, "describeMetadataQuorum", request)));
   auto code = answer->error_code;
   if (code != protocol::ErrorCode::NONE) return std::unexpected(execution_exception(client::failure_of(code, answer->error_message)));
   if (answer->topics.empty() || answer->topics.front().partitions.empty()) {
@@ -146,11 +185,11 @@ Tried<Done> describe_quorum(const Arguments& arguments, Session& session) {
   }
   const Partition& partition = answer->topics.front().partitions.front();
   if (options.has("replication")) {
-    print_replication(partition, options.has("human-readable"), session);
+    print_replication(partition, options, session);
     return Done{};
   }
-  NEED(tried_get(admin->cluster.metadata(std::vector<std::string>(), "describeCluster", admin->cluster.deadline())));
-  print_status(*answer, partition, admin->cluster.cluster_id(), session);
+  NEED(tried_get(cluster.metadata(std::vector<std::string>(), "describeCluster", cluster.deadline())));
+  print_status(*answer, partition, cluster.cluster_id(), options.has("json"), session);
   return Done{};
 }
 
@@ -159,7 +198,7 @@ int run_metadata_quorum(const Command& self, const Words& words, Session& sessio
   auto read = arguments_or_exit_code(self, {.program = kProgram, .help_code = 0}, words, session);
   if (const int* code = std::get_if<int>(&read)) return *code;
   const auto& arguments = std::get<Arguments>(read);
-  auto done = describe_quorum(arguments, session);
+  auto done = act_on_quorum(arguments, session);
   if (done) return 0;
   if (done.error().java_class != terse_exception("").java_class) return print_with_trace(session, done.error());
   session.err.print("{}\n", done.error().message);

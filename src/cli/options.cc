@@ -65,6 +65,8 @@ Parsed<std::optional<std::string>> value_of(Habit habit, const OptionSpec& optio
   if (attached && (habit == Habit::own || !attached->empty())) return attached;
   if (option.value_is_optional) {
     if (words.more() && !looks_like_option(words.peek()) && words.peek() != "--") return std::optional(words.take());
+    // joptsimple: a negative number is a value where a number is expected.
+    if (words.more() && option.number == Number::int32 && parse_number<std::int32_t>(words.peek())) return std::optional(words.take());
     return std::optional<std::string>();
   }
   if (!words.more()) return missing_argument(habit, option);

@@ -72,9 +72,9 @@ boost::json::object partition_json(const PartitionDescription& partition) {
                              {"replicas", ids_json(partition.replicas)},
                              {"isr", ids_json(partition.isr)}};
   if (partition.leader) object["leader"] = *partition.leader;
-  if (partition.eligible_leaders) object["eligible_leader_replicas"] = ids_json(*partition.eligible_leaders);
+  if (partition.eligible_leaders) object["eligibleLeaderReplicas"] = ids_json(*partition.eligible_leaders);
   if (partition.last_known_eligible_leaders) {
-    object["last_known_eligible_leader_replicas"] = ids_json(*partition.last_known_eligible_leaders);
+    object["lastKnownElr"] = ids_json(*partition.last_known_eligible_leaders);
   }
   return object;
 }
@@ -113,8 +113,8 @@ boost::json::value topic_json(const DescribedTopic& topic, const TopicFilters& f
     else configs[entry.name] = nullptr;
   }
   boost::json::object object{{"topic", topic.description.name},
-                             {"topic_id", topic.description.id.to_string()},
-                             {"is_internal", topic.description.is_internal},
+                             {"topicId", topic.description.id.to_string()},
+                             {"isInternal", topic.description.is_internal},
                              {"configs", std::move(configs)}};
   if (filters.with_overrides) return shows_topic(topic, filters) ? boost::json::value(std::move(object)) : nullptr;
   boost::json::array partitions;

@@ -58,7 +58,7 @@ Tried<Done> list(const Options& options, Session& session, Cluster& cluster) {
   if (options.has("json")) {
     boost::json::array array;
     for (const auto& topic : topics) {
-      array.push_back({{"topic", topic.name}, {"topic_id", topic.id.to_string()}, {"is_internal", topic.is_internal}});
+      array.push_back({{"topic", topic.name}, {"topicId", topic.id.to_string()}, {"isInternal", topic.is_internal}});
     }
     session.out.print("{}\n", boost::json::serialize(array));
     return Done{};

@@ -11,9 +11,11 @@
 #include "cli/admin_client.h"
 #include "cli/argparse.h"
 #include "cli/java.h"
+#include "cli/json_rows.h"
 #include "client/groups.h"
 #include "protocol/messages/describe_producers.h"
 #include "protocol/messages/describe_transactions.h"
+#include "protocol/messages/init_producer_id.h"
 #include "protocol/messages/list_transactions.h"
 #include "protocol/messages/write_txn_markers.h"
 
@@ -37,14 +39,17 @@ constexpr OptionSpec kListOptions[] = {
     {.name = "transactional-id-pattern",
      .argument = "REGEX",
      .help = "only ids that match this regular expression (RE2)"},
+    {.name = "json", .help = "a line of JSON for each line of the table (Cordwood's own)"},
 };
 constexpr OptionSpec kDescribeOptions[] = {
     {.name = "transactional-id", .argument = "ID", .help = "the id", .required = true},
+    {.name = "json", .help = "a line of JSON for each line of the table (Cordwood's own)"},
 };
 constexpr OptionSpec kProducersOptions[] = {
     {.name = "broker-id", .argument = "ID", .help = "ask this replica, not the leader", .number = Number::int32},
     {.name = "topic", .argument = "TOPIC", .help = "the topic", .required = true},
     {.name = "partition", .argument = "N", .help = "its partition", .required = true, .number = Number::int32},
+    {.name = "json", .help = "a line of JSON for each line of the table (Cordwood's own)"},
 };
 constexpr OptionSpec kAbortOptions[] = {
     {.name = "topic", .argument = "TOPIC", .help = "the topic", .required = true},
@@ -66,6 +71,7 @@ constexpr OptionSpec kHangingOptions[] = {
      .number = Number::int32},
     {.name = "topic", .argument = "TOPIC", .help = "partitions of this topic"},
     {.name = "partition", .argument = "N", .help = "this one alone", .number = Number::int32},
+    {.name = "json", .help = "a line of JSON for each line of the table (Cordwood's own)"},
 };
 constexpr OptionSpec kTerminateOptions[] = {
     {.name = "transactionalId", .argument = "ID", .help = "the id", .required = true},
@@ -126,8 +132,7 @@ class Transactions {
                         state.transaction_state});
       }
     }
-    session_.out.write(
-        tab_table({"TransactionalId", "Coordinator", "ProducerId", "TransactionState"}, std::move(rows)));
+    print_table({"TransactionalId", "Coordinator", "ProducerId", "TransactionState"}, std::move(rows));
     return 0;
   }
 
@@ -148,13 +153,12 @@ class Transactions {
       start = fmt::format("{}", state->transaction_start_time_ms);
       duration = fmt::format("{}", session_.clock.now().value - state->transaction_start_time_ms);
     }
-    session_.out.write(
-        tab_table({"CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState",
-                   "TransactionTimeoutMs", "CurrentTransactionStartTimeMs", "TransactionDurationMs", "TopicPartitions"},
-                  {{fmt::format("{}", coordinator), id, fmt::format("{}", state->producer_id),
+    print_table({"CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState", "TransactionTimeoutMs",
+                 "CurrentTransactionStartTimeMs", "TransactionDurationMs", "TopicPartitions"},
+                {{fmt::format("{}", coordinator), id, fmt::format("{}", state->producer_id),
                     fmt::format("{}", state->producer_epoch), state->transaction_state,
                     fmt::format("{}", state->transaction_timeout_ms), start, duration,
-                    fmt::format("{}", fmt::join(partitions, ","))}}));
+                    fmt::format("{}", fmt::join(partitions, ","))}});
     return 0;
   }
 
@@ -173,9 +177,9 @@ class Transactions {
                       fmt::format("{}", producer.coordinator_epoch), fmt::format("{}", producer.last_sequence),
                       fmt::format("{}", producer.last_timestamp), start});
     }
-    session_.out.write(tab_table({"ProducerId", "ProducerEpoch", "LatestCoordinatorEpoch", "LastSequence",
-                                  "LastTimestamp", "CurrentTransactionStartOffset"},
-                                 std::move(rows)));
+    print_table({"ProducerId", "ProducerEpoch", "LatestCoordinatorEpoch", "LastSequence", "LastTimestamp",
+                 "CurrentTransactionStartOffset"},
+                std::move(rows));
     return 0;
   }
 
@@ -231,13 +235,22 @@ class Transactions {
     }
     auto hanging = hanging_in(partitions, broker);
     if (!hanging) return fail("Failed to find hanging transactions", hanging.failure());
-    session_.out.write(tab_table({"Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch",
-                                  "StartOffset", "LastTimestamp", "Duration(min)"},
-                                 *std::move(hanging)));
+    print_table({"Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp", "Duration(min)"},
+                *std::move(hanging));
     return 0;
   }
 
+  int force_terminate() {
+    std::string id = options_.values("transactionalId").front();
+    auto fenced = fence(id);
+    return fenced ? 0 : fail(fmt::format("Failed to force terminate transactionalId `{}`", id), fenced.failure());
+  }
+
  private:
+  void print_table(std::vector<std::string> headers, std::vector<std::vector<std::string>> rows) {
+    if (options_.has("json")) session_.out.write(rows_as_json_lines(headers, rows));
+    else session_.out.write(tab_table(std::move(headers), std::move(rows)));
+  }
   std::optional<std::int64_t> long_of(std::string_view name) const { return *options_.long_value(name); }
   std::optional<std::int32_t> int_of(std::string_view name) const { return *options_.int_value(name); }
   client::GroupPartition partition() const { return {options_.values("topic").front(), *int_of("partition")}; }
@@ -304,6 +317,29 @@ class Transactions {
       if (!protocol::is_retriable(state.error_code)) return client::failure_of(state.error_code);
       cluster_.forget_coordinator(client::CoordinatorType::transaction, id);
       ATTEMPT(cluster_.back_off(attempt, kCall, deadline));
+    }
+  }
+
+  // Asks for a new epoch of the id's producer: the one that has a transaction open is fenced, and its transaction aborted.
+  Outcome<client::Nothing> fence(const std::string& id) {
+    constexpr std::string_view kFinding = "fenceProducer(api=FIND_COORDINATOR)";
+    constexpr std::string_view kFencing = "fenceProducer(api=INIT_PRODUCER_ID)";
+    auto deadline = cluster_.deadline();
+    for (int attempt = 0;; ++attempt) {
+      client::Link* link = ATTEMPT(cluster_.coordinator(client::CoordinatorType::transaction, id, kFinding, deadline));
+      protocol::InitProducerIdRequest request;
+      request.transactional_id = id;
+      request.transaction_timeout_ms = static_cast<std::int32_t>(cluster_.options().request_timeout.value);
+      request.producer_id = -1;
+      request.producer_epoch = -1;
+      auto answer = ATTEMPT(link->ask<protocol::InitProducerIdResponse>(request));
+      ErrorCode code = answer->error_code;
+      if (code == ErrorCode::NONE) return client::Nothing{};
+      if (!protocol::is_retriable(code)) return client::failure_of(code);
+      if (code == ErrorCode::NOT_COORDINATOR || code == ErrorCode::COORDINATOR_NOT_AVAILABLE) {
+        cluster_.forget_coordinator(client::CoordinatorType::transaction, id);
+      }
+      ATTEMPT(cluster_.back_off(attempt, kFencing, deadline));
     }
   }
 
@@ -469,8 +505,7 @@ int run_transactions(const Command& self, const Words& words, Session& session) 
   if (command == "describe-producers") return transactions.describe_producers();
   if (command == "abort") return transactions.abort();
   if (command == "find-hanging") return transactions.find_hanging();
-  session.err.write("forceTerminateTransaction is not there yet\n");
-  return 1;
+  return transactions.force_terminate();
 }
 
 }  // namespace

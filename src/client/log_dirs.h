@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/cluster.h"
@@ -23,6 +25,11 @@ struct LogDir {
   std::vector<Replica> replicas;
 };
 
-Outcome<std::vector<LogDir>> describe_log_dirs(Cluster& cluster, std::int32_t broker);
+// Of all partitions of the broker. `call` names what it is for.
+Outcome<std::vector<LogDir>> describe_log_dirs(Cluster& cluster, std::int32_t broker, std::string_view call = "describeLogDirs");
+
+// Has partitions moved to the directories of these paths; a code for each (NONE: the move has begun).
+Outcome<std::map<PartitionKey, protocol::ErrorCode>> alter_replica_log_dirs(Cluster& cluster, std::int32_t broker,
+                                                                            const std::map<PartitionKey, std::string>& directories);
 
 }  // namespace cordwood::client

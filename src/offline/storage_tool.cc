@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include <boost/json.hpp>
+
 #include "broker/metadata/features.h"
 #include "broker/metadata/snapshot.h"
 #include "cli/argparse.h"
@@ -23,7 +25,8 @@ constexpr std::int16_t kLatestVersion = 33;
 constexpr std::string_view kUnstableVersion = "4.5-IV0";
 
 constexpr cli::OptionSpec kStorageConfig{.name = "config", .argument = "CONFIG", .help = "the node's configuration file", .letter = 'c', .required = true};
-constexpr cli::OptionSpec kInfoOptions[] = {kStorageConfig};
+constexpr cli::OptionSpec kInfoOptions[] = {kStorageConfig,
+    {.name = "json", .help = "one JSON object instead of text (Cordwood's own)"}};
 constexpr cli::OptionSpec kFormatOptions[] = {
     kStorageConfig,
     {.name = "cluster-id", .argument = "CLUSTER_ID", .help = "the id of the cluster", .letter = 't', .required = true},
@@ -234,6 +237,16 @@ Result<int> storage_info(const cli::Options& options, cli::Session& session) {
     } else if (first->cluster_id != (*meta)->cluster_id || first->node_id != (*meta)->node_id) {
       problems.push_back(fmt::format("Metadata for {}/meta.properties was {}, but other directories featured {}", directory, shown_meta(**meta), shown_meta(*first)));
     }
+  }
+  if (options.has("json")) {
+    boost::json::object object{{"logDirs", boost::json::value_from(found)}, {"metadata", nullptr}, {"problems", boost::json::value_from(problems)}};
+    if (first) {
+      boost::json::object meta{{"clusterId", first->cluster_id}, {"nodeId", first->node_id.value}, {"directoryId", nullptr}};
+      if (first->directory_id) meta["directoryId"] = first->directory_id->to_string();
+      object["metadata"] = std::move(meta);
+    }
+    session.out.print("{}\n", boost::json::serialize(object));
+    return problems.empty() ? 0 : 1;
   }
   const auto tell = [&](std::string_view one, std::string_view many, const std::vector<std::string>& lines) {
     if (lines.empty()) return;

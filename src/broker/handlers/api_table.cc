@@ -32,6 +32,8 @@ constexpr std::array kApis = {
     ApiEntry{37, "CreatePartitions", 0, 0, 3, handle_create_partitions},
     ApiEntry{42, "DeleteGroups", 0, 0, 3, handle_delete_groups},
     ApiEntry{44, "IncrementalAlterConfigs", 0, 0, 1, handle_incremental_alter_configs},
+    ApiEntry{45, "AlterPartitionReassignments", 0, 0, 1, handle_alter_partition_reassignments},
+    ApiEntry{46, "ListPartitionReassignments", 0, 0, 0, handle_list_partition_reassignments},
     ApiEntry{47, "OffsetDelete", 0, 0, 0, handle_offset_delete},
     ApiEntry{60, "DescribeCluster", 0, 0, 2, handle_describe_cluster},
     ApiEntry{75, "DescribeTopicPartitions", 0, 0, 0, handle_describe_topic_partitions},

@@ -51,6 +51,8 @@ void handle_describe_log_dirs(Broker&, Exchange);
 void handle_create_partitions(Broker&, Exchange);
 void handle_delete_groups(Broker&, Exchange);
 void handle_incremental_alter_configs(Broker&, Exchange);
+void handle_alter_partition_reassignments(Broker&, Exchange);
+void handle_list_partition_reassignments(Broker&, Exchange);
 void handle_offset_delete(Broker&, Exchange);
 void handle_describe_cluster(Broker&, Exchange);
 void handle_describe_topic_partitions(Broker&, Exchange);

@@ -50,16 +50,17 @@ import harness  # noqa: E402
 
 TOOLS = "org.apache.kafka.tools."
 MAIN_CLASSES = {
-    "kafka-acls": "kafka.admin.AclCommand",
+    "kafka-acls": TOOLS + "AclCommand",
     "kafka-broker-api-versions": TOOLS + "BrokerApiVersionsCommand",
     "kafka-cluster": TOOLS + "ClusterTool",
-    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-configs": TOOLS + "ConfigCommand",
     "kafka-console-consumer": TOOLS + "consumer.ConsoleConsumer",
     "kafka-console-producer": TOOLS + "ConsoleProducer",
     "kafka-consumer-groups": TOOLS + "consumer.group.ConsumerGroupCommand",
     "kafka-consumer-perf-test": TOOLS + "ConsumerPerformance",
     "kafka-delete-records": TOOLS + "DeleteRecordsCommand",
     "kafka-dump-log": TOOLS + "DumpLogSegments",
+    "kafka-e2e-latency": TOOLS + "EndToEndLatency",
     "kafka-features": TOOLS + "FeatureCommand",
     "kafka-get-offsets": TOOLS + "GetOffsetShell",
     "kafka-groups": TOOLS + "GroupsCommand",
