@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/help.h"
+#include "offline/dump/java_text.h"
 #include "offline/rendering.h"
 #include "storage/check/partition_check.h"
 #include "storage/checkpoint_file.h"

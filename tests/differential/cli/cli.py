@@ -216,6 +216,7 @@ def read_cases(path):
 
 OPTION_TABLE = re.compile(r"^(Option\s+(\(\* = required\)\s+)?Description|options:|usage: |  (-\w, )?--[a-z])")
 COMMON = [
+    (r"\b(perf-consumer|console-consumer)-\d+\b(?!-[0-9a-f]{4}-)", r"\1-‹n›"),
     (r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\]", "[‹time›]"),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "‹uuid›"),
     (r"(?<![\w./-])[A-Za-z0-9_-]{22}(?![\w-])", lambda m: "‹id›" if re.search(r"[A-Z0-9]", m.group()) and re.search("[a-z]", m.group()) else m.group()),
@@ -470,8 +471,9 @@ class Side:
 
     def run(self, case, seconds):
         words = [self.fill(word) for word in case.words] + (case.extra if isinstance(self.tools, OwnTools) else [])
+        begun = time.monotonic()
         code, out, err = self.tools.run(words, self.fill(case.stdin), seconds)
-        return {"code": "still running" if code is None else code, "stdout": normal(out, self, case), "stderr": normal(err, self, case)}, (out, err)
+        return {"seconds": time.monotonic() - begun, "code": "still running" if code is None else code, "stdout": normal(out, self, case), "stderr": normal(err, self, case)}, (out, err)
 
 
 def both(function, sides):
@@ -571,6 +573,8 @@ class Comparison:
             return
         self.times.append((time.monotonic() - begun, f"{case.name()} [{kind}]"))
         told = difference(kafkas, ours)
+        if "slow" in case.marks and abs(kafkas["seconds"] - ours["seconds"]) > 15:
+            told += f"\n  Kafka's took {kafkas['seconds']:.0f} s, ours {ours['seconds']:.0f} s"
         if not case.seconds and kafkas["code"] == "still running" == ours["code"]:
             told += "\n  both were still running after 100 s: say  ! seconds N  if they should be"
         if "differs" in case.marks:
@@ -635,7 +639,11 @@ def compare(arguments, paths):
             dead = harness.free_port()
             with brokers(kind, folder) as pair:
                 sides = [Side(runner, pair[0], dead), Side(own, pair[1], dead)]
-                both(lambda side: runner.step(side.broker.address(), {"step": "warm_up", "transactions": kind == "kafka"}), sides)
+                warmed = {"step": "warm_up", "transactions": kind == "kafka"}
+                both(lambda side: runner.step(side.broker.address(), warmed), sides)
+                # Java loads the classes of a consumer for seconds, and cases wait for no more than some seconds.
+                runner.run(["kafka-console-consumer", "--bootstrap-server", pair[0].address(), "--topic", "warm", "--from-beginning",
+                            "--max-messages", "1", "--timeout-ms", "20000"], "", 60)
                 for path, items in zip(paths, files):
                     comparison.run_file(path, items, kind, sides)
     finally:

@@ -63,12 +63,12 @@ class ClusterSteps {
         return ADMINS.computeIfAbsent(server, s -> Admin.create(client(s)));
     }
 
-    // The internal topics are there and led, so that no command waits for them.
+    // The internal topics are there and led, so that no command waits for them; and a topic "warm" with a record to read.
     private static void warmUp(String server, boolean transactions) throws Exception {
         topic(server, JSON.readTree("{\"name\": \"warm\", \"partitions\": 1}"));
         commit(server, JSON.readTree("{\"group\": \"warm\", \"offsets\": [[\"warm\", 0, 0]], \"subscribed\": true}"));
         if (transactions) transaction(server, JSON.readTree("{\"id\": \"warm\", \"records\": []}"));
-        clean(server);
+        records(server, JSON.readTree("{\"topic\": \"warm\", \"partition\": 0, \"records\": [{\"value\": \"v\"}]}"));
     }
 
     // Nothing is left but internal topics.
