@@ -104,6 +104,9 @@ Tried<std::monostate> act_on_cluster(const Arguments& arguments, Session& sessio
     session.out.write("Option --config has been deprecated and will be removed in a future version. Use --command-config instead.\n");
     config = NEED(tried(options.value("config")));
   }
+  if (options.has("include-fenced-brokers") && options.has("bootstrap-controller")) {
+    return std::unexpected(illegal_argument("The option --include-fenced-brokers is only supported with --bootstrap-server option"));
+  }
   auto admin = NEED(make_admin_client(session, options, config.value_or("")));
   client::Cluster& cluster = admin->cluster;
   if (name == "cluster-id") {

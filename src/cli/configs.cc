@@ -49,7 +49,18 @@ std::optional<ConfigSource> own_source(ConfigResourceType type, std::string_view
 // "topics" -> "topic".
 std::string_view one_of(std::string_view type) { return type.substr(0, type.size() - 1); }
 
+// What Kafka's admin client says of requests that it sends to brokers alone; none when `cluster` is one of brokers.
+std::optional<client::Failure> only_for_brokers(const client::Cluster& cluster) {
+  if (cluster.options().endpoints == client::Endpoints::brokers) return {};
+  return client::Failure{protocol::ErrorCode::UNSUPPORTED_ENDPOINT_TYPE,
+                         "This Admin API is not yet supported when communicating directly with the controller quorum."};
+}
+
 Tried<std::vector<std::string>> group_names(client::Cluster& cluster) {
+  if (const auto refused = only_for_brokers(cluster)) {
+    const JavaError cause = with_cause({"org.apache.kafka.common.KafkaException", "Failed to find brokers to send ListGroups"}, java_error(*refused));
+    return std::unexpected(with_cause({"java.util.concurrent.ExecutionException", cause.to_string()}, cause));
+  }
   std::vector<std::string> names;
   MonotonicNs deadline = cluster.deadline();
   NEED(tried_get(cluster.metadata(std::vector<std::string>(), "listGroups", deadline)));
@@ -76,6 +87,7 @@ Tried<std::vector<std::string>> all_names(client::Cluster& cluster, ConfigResour
       return names;
     case ConfigResourceType::group: names = NEED(group_names(cluster)); [[fallthrough]];
     case ConfigResourceType::client_metrics:
+      if (const auto refused = only_for_brokers(cluster)) return std::unexpected(execution_exception(*refused));
       auto listed = client::list_config_resources(cluster, type);
       // A broker that does not know the request has no such settings but those of groups.
       bool unknown = !listed && listed.failure().code == protocol::ErrorCode::UNSUPPORTED_VERSION && type == ConfigResourceType::group;
@@ -234,8 +246,8 @@ Tried<Done> manage_configs(const Options& options, const ConfigEntities& entitie
   if (options.has("alter") && !has_limits(entities.types.front())) defaults.api_timeout = kAlterTimeout;
   const auto servers = NEED(tried(options.value(options.has("bootstrap-server") ? "bootstrap-server" : "bootstrap-controller")));
   auto admin = NEED(make_admin_client(session, *servers, config.value_or(""), defaults));
-  if (options.has("bootstrap-controller") && has_limits(entities.types.front())) {
-    NEED(tried_get(admin->cluster.metadata(std::nullopt, "describeClientQuotas", admin->cluster.deadline())));  // no controller takes these
+  if (const auto refused = only_for_brokers(admin->cluster); refused && has_limits(entities.types.front())) {
+    return std::unexpected(execution_exception(*refused));
   }
   if (options.has("alter")) return alter_entity(options, entities, admin->cluster, session);
   if (has_limits(entities.types.front())) return describe_quota_entities(admin->cluster, entities, session);

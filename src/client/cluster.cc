@@ -230,13 +230,12 @@ Outcome<Nothing> Cluster::learn_controllers(Link& link) {
 Outcome<protocol::MetadataResponse> Cluster::metadata(const std::optional<std::vector<std::string>>& topics,
                                                       std::string_view call, MonotonicNs deadline) {
   if (options_.endpoints == Endpoints::controllers) {
-    auto link = any(call, deadline);
     if (!topics || !topics->empty()) {
       return Failure{ErrorCode::UNSUPPORTED_ENDPOINT_TYPE,
                      "This Admin API is not yet supported when communicating directly with the controller quorum."};
     }
-    if (!link) return link.failure();
-    ATTEMPT(learn_controllers(**link));
+    Link* link = ATTEMPT(any(call, deadline));
+    ATTEMPT(learn_controllers(*link));
     return protocol::MetadataResponse{};
   }
   for (int attempt = 0;; ++attempt) {

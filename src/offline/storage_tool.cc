@@ -64,7 +64,8 @@ Error thrown(std::string exception) { return Error{Errc::corrupt, std::move(exce
 
 // --- versions and features ---
 
-Result<std::int16_t> metadata_version_of(std::string_view name) {
+// `told_too` is a version that the mistake names after those that are taken.
+Result<std::int16_t> metadata_version_of(std::string_view name, std::string_view told_too = "") {
   std::string known;
   std::int16_t of_release = 0;
   for (std::int16_t level = kOldestVersion; level <= kLatestVersion; ++level) {
@@ -75,7 +76,7 @@ Result<std::int16_t> metadata_version_of(std::string_view name) {
     known += (known.empty() ? "" : ", ") + version;
   }
   if (of_release > 0) return of_release;
-  return terse(fmt::format("Unknown metadata.version '{}'. Supported metadata.version are: {}", name, known));
+  return terse(fmt::format("Unknown metadata.version '{}'. Supported metadata.version are: {}{}", name, known, told_too));
 }
 
 struct FeatureStep {
@@ -109,7 +110,7 @@ Result<int> version_mapping(const cli::Options& options, cli::Session& session) 
   std::int16_t version = kLatestVersion;
   std::string shown = metadata::metadata_version_name(version);
   if (const auto given = options.values("release-version"); !given.empty()) {
-    version = TRY(metadata_version_of(given.back()));
+    version = TRY(metadata_version_of(given.back(), ", 4.5-IV0"));  // which Kafka's tool maps, but does not format with
     shown = given.back();
   }
   session.out.print("metadata.version={} ({})\n", version, shown);

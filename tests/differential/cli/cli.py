@@ -26,7 +26,7 @@ compared. Both kinds of brokers are asked: a pair of Kafka's and a pair of Cordw
   ! kafka: REASON     ! cordwood: REASON                    only towards such a broker
   ! unordered: REASON                                       the lines of a stream may come in any order
   ! differs: REASON                                         on purpose; told when it no longer does
-  ! mask REGEX
+  ! mask REGEX        ! drop REGEX                          here alone; what the second finds is left out
   ! seconds N                                               it runs for ever: ended after so long
   ! with --flag ...                                         words that only ours gets
 
@@ -98,6 +98,7 @@ class Case:
         self.marks = {}
         self.everyday = True
         self.masks = []
+        self.drops = []
         self.extra = []
         self.seconds = None
 
@@ -193,10 +194,14 @@ def read_cases(path):
             case.stdin += line[2:]
         elif line.startswith("<"):
             case.stdin += line[1:].removeprefix(" ") + "\n"
+        elif line.startswith("! ") and case is None:
+            sys.exit(f"{path}:{number}: a mark before any case")
         elif line.startswith("! "):
             key, _, value = line[2:].partition(" ")
             if key == "mask":
                 case.masks.append(value)
+            elif key == "drop":
+                case.drops.append(value)
             elif key == "seconds":
                 case.seconds = int(value)
             elif key == "with":
@@ -283,19 +288,23 @@ def collapsed(text):
 
 
 def normal(text, side, case):
+    if "unordered" in case.marks:
+        text = text.replace("}{", "}\n{")  # formatters of internal topics end no lines
     for port, name in side.ports:
         text = re.sub(rf"\b{port}\b", name, text)
     for folder in side.folders:
         text = text.replace(folder, "‹dir›")
     for pattern, by in COMMON:
         text = re.sub(pattern, by, text, flags=re.M)
+    for pattern in case.drops:
+        text = re.sub(pattern, "", text, flags=re.M)
     for pattern in case.masks:
         text = re.sub(pattern, "‹masked›", text, flags=re.M)
     text = with_sorted_sets(text)
     asks = "--help" in case.words or "-h" in case.words or len(case.words) == 1
     text = collapsed(without_option_help(without_frames(text), asks))
     if "unordered" in case.marks:
-        text = "\n".join(sorted(text.replace("}{", "}\n{").split("\n")))
+        text = "\n".join(sorted(text.split("\n")))
     return text
 
 
@@ -628,10 +637,10 @@ def brokers(kind, folder):
 
 
 def compare(arguments, paths):
+    files = [read_cases(path) for path in paths]
     folder = tempfile.mkdtemp(prefix="cordwood-cli-")
     runner, own = KafkasTools(folder), OwnTools(folder)
     comparison = Comparison(arguments, runner, own)
-    files = [read_cases(path) for path in paths]
     try:
         for kind in ("kafka", "cordwood"):
             if arguments.brokers not in (kind, "both"):
@@ -642,8 +651,9 @@ def compare(arguments, paths):
                 warmed = {"step": "warm_up", "transactions": kind == "kafka"}
                 both(lambda side: runner.step(side.broker.address(), warmed), sides)
                 # Java loads the classes of a consumer for seconds, and cases wait for no more than some seconds.
-                runner.run(["kafka-console-consumer", "--bootstrap-server", pair[0].address(), "--topic", "warm", "--from-beginning",
-                            "--max-messages", "1", "--timeout-ms", "20000"], "", 60)
+                for broker in pair:
+                    runner.run(["kafka-console-consumer", "--bootstrap-server", broker.address(), "--topic", "warm", "--from-beginning",
+                                "--max-messages", "1", "--timeout-ms", "20000"], "", 60)
                 for path, items in zip(paths, files):
                     comparison.run_file(path, items, kind, sides)
     finally:
@@ -711,7 +721,9 @@ def main():
     if arguments.self_test:
         self_test(arguments)
         return
-    paths = sorted(os.path.join(arguments.cases, name) for name in os.listdir(arguments.cases) if name.endswith(".txt"))
+    # Transactions first: producer ids are counted, and other commands take some.
+    paths = sorted((os.path.join(arguments.cases, name) for name in os.listdir(arguments.cases) if name.endswith(".txt")),
+                   key=lambda path: (not path.endswith("kafka-transactions.txt"), path))
     if arguments.file:
         paths = [path for path in paths if os.path.basename(path)[:-len(".txt")] in arguments.file]
     if not paths:
