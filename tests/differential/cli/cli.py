@@ -386,7 +386,7 @@ class KafkasTools:
 
     def step(self, server, step):
         try:
-            self.steps.ask({**step, "server": server}, 120)
+            self.steps.ask({**step, "server": server}, 300)
         except NoAnswer as e:
             raise harness.TestFailure(f"the step {json.dumps(step)[:300]} failed: {e}") from None
 
