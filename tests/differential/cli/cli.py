@@ -138,7 +138,7 @@ def step_of(file, number, words, text):
     if kind == "transaction":
         records = [{"value": plain[3]}] if len(plain) > 3 else []
         where = {"topic": plain[1], "partition": int(plain[2])} if len(plain) > 2 else {}
-        return {"step": kind, "id": plain[0], "records": records, **where}
+        return {"step": kind, "transactional_id": plain[0], "records": records, **where}
     if kind == "file":
         name, _, content = text.partition(" ")[2].partition(" ")
         return ("file", name, content.encode().decode("unicode_escape").encode("latin-1", "backslashreplace").decode("utf-8", "replace"))
@@ -339,7 +339,7 @@ class JavaProcess:
     def ask(self, request, seconds):
         with self.lock:
             self.next_id += 1
-            request = {"id": self.next_id, **request}
+            request = {**request, "id": self.next_id}
             try:
                 self.process.stdin.write(json.dumps(request).encode() + b"\n")
                 self.process.stdin.flush()
@@ -386,7 +386,7 @@ class KafkasTools:
 
     def step(self, server, step):
         try:
-            self.steps.ask({**step, "server": server}, 300)
+            self.steps.ask({**step, "server": server}, 120)
         except NoAnswer as e:
             raise harness.TestFailure(f"the step {json.dumps(step)[:300]} failed: {e}") from None
 

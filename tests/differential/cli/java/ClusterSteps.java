@@ -67,7 +67,7 @@ class ClusterSteps {
     private static void warmUp(String server, boolean transactions) throws Exception {
         topic(server, JSON.readTree("{\"name\": \"warm\", \"partitions\": 1}"));
         commit(server, JSON.readTree("{\"group\": \"warm\", \"offsets\": [[\"warm\", 0, 0]], \"subscribed\": true}"));
-        if (transactions) transaction(server, JSON.readTree("{\"id\": \"warm\", \"records\": []}"));
+        if (transactions) transaction(server, JSON.readTree("{\"transactional_id\": \"warm\", \"records\": []}"));
         records(server, JSON.readTree("{\"topic\": \"warm\", \"partition\": 0, \"records\": [{\"value\": \"v\"}]}"));
     }
 
@@ -221,7 +221,7 @@ class ClusterSteps {
 
     // Leaves a transaction open, with the records given; without any, the id has only its producer id.
     private static void transaction(String server, JsonNode step) throws Exception {
-        KafkaProducer<byte[], byte[]> producer = producer(server, step.get("id").asText());
+        KafkaProducer<byte[], byte[]> producer = producer(server, step.get("transactional_id").asText());
         producer.initTransactions();
         if (step.get("records").isEmpty()) return;
         producer.beginTransaction();
