@@ -97,6 +97,12 @@ void ConnectionLog::unresolvable(const client::HostPort& server) {
            "org.apache.kafka.clients.ClientUtils");
 }
 
+void ConnectionLog::wrong_endpoint(const client::Failure& failure) {
+  log_line(session_, Level::warn, fmt::format("[{}] Fatal error during metadata update", who_),
+           "org.apache.kafka.clients.admin.internals.AdminMetadataManager");
+  session_.err.print("{}: {}\n", client::java_class_of(failure.code), failure.message);
+}
+
 AdminClient::AdminClient(Session& session, client::ClusterOptions options)
     : log(session, fmt::format("AdminClient clientId={}", options.client_id)),
       cluster(with_pause(std::move(options), session), session.clock, log) {}

@@ -39,6 +39,7 @@ class ConnectionLog final : public client::ClusterListener {
       : session_(session), who_(std::move(who)), bootstrap_(bootstrap) {}
   void cannot_connect(const client::Node& node, const std::string& address) override;
   void unresolvable(const client::HostPort& server) override;
+  void wrong_endpoint(const client::Failure& failure) override;
 
  private:
   Session& session_;

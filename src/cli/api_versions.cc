@@ -22,6 +22,23 @@ constexpr ApiName kApiNames[] = {
 #undef CORDWOOD_API
 };
 
+// Those of controllers, which are named when a node tells them.
+constexpr ApiName kControllerApiNames[] = {
+    {"Vote", 52, 0, 2},          {"BeginQuorumEpoch", 53, 0, 1},   {"EndQuorumEpoch", 54, 0, 1},  {"AlterPartition", 56, 2, 3},
+    {"Envelope", 58, 0, 0},      {"FetchSnapshot", 59, 0, 1},      {"BrokerRegistration", 62, 0, 4}, {"BrokerHeartbeat", 63, 0, 2},
+    {"AllocateProducerIds", 67, 0, 0}, {"ControllerRegistration", 70, 0, 0}, {"AssignReplicasToDirs", 73, 0, 0}, {"UpdateRaftVoter", 82, 0, 0},
+};
+
+const ApiName* api_of(std::int16_t key) {
+  for (const ApiName& api : kApiNames) {
+    if (api.key == key) return &api;
+  }
+  for (const ApiName& api : kControllerApiNames) {
+    if (api.key == key) return &api;
+  }
+  return nullptr;
+}
+
 std::string range_text(std::int16_t min, std::int16_t max) {
   return min == max ? fmt::format("{}", min) : fmt::format("{} to {}", min, max);
 }
@@ -42,9 +59,9 @@ std::string api_versions_text(const client::Link& link) {
   std::map<std::int16_t, std::string> lines;
   for (const ApiName& api : kApiNames) lines[api.key] = fmt::format("{}({}): UNSUPPORTED", api.name, api.key);
   for (const auto& told : link.versions()) {
-    auto api = std::ranges::find(kApiNames, told.api_key, &ApiName::key);
+    const ApiName* api = api_of(told.api_key);
     std::string range = range_text(told.min_version, told.max_version);
-    lines[told.api_key] = api == std::end(kApiNames)
+    lines[told.api_key] = api == nullptr
                               ? fmt::format("UNKNOWN({}): {}", told.api_key, range)
                               : fmt::format("{}({}): {} {}", api->name, api->key, range,
                                             usable_text(*api, told.min_version, told.max_version));

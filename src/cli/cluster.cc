@@ -44,6 +44,7 @@ constexpr Grammar kClusterGrammar{.habit = Habit::argparse4j, .subcommands = kCl
 Tried<protocol::DescribeClusterResponse> describe_cluster(client::Cluster& cluster, bool fenced) {
   protocol::DescribeClusterRequest request;
   request.include_fenced_brokers = fenced;
+  request.endpoint_type = static_cast<std::int8_t>(cluster.options().endpoints);
   auto answer = NEED(tried_get(client::ask_any<protocol::DescribeClusterResponse>(cluster, "listNodes", request)));
   if (answer->error_code != protocol::ErrorCode::NONE) {
     return std::unexpected(execution_exception(client::failure_of(answer->error_code, answer->error_message)));
@@ -71,12 +72,16 @@ Tried<std::monostate> list_endpoints(client::Cluster& cluster, bool fenced, bool
     session.out.print("{}\n", boost::json::serialize(array));
     return std::monostate{};
   }
+  const bool of_controllers = cluster.options().endpoints == client::Endpoints::controllers;  // which are never fenced
   auto line = [&](auto id, std::string_view host, auto port, std::string_view rack, std::string_view state, std::string_view kind) {
-    session.out.print("{:<10} {:<{}} {:<10} {:<{}} {:<10} {:<15}\n", id, host, host_width, port, rack, rack_width, state, kind);
+    session.out.print("{:<10} {:<{}} {:<10} {:<{}} ", id, host, host_width, port, rack, rack_width);
+    if (!of_controllers) session.out.print("{:<10} ", state);
+    session.out.print("{:<15}\n", kind);
   };
   line("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE");
   for (const auto& broker : described.brokers) {
-    line(broker.broker_id, broker.host, broker.port, broker.rack.value_or("null"), broker.is_fenced ? "fenced" : "unfenced", "broker");
+    line(broker.broker_id, broker.host, broker.port, broker.rack.value_or("null"), broker.is_fenced ? "fenced" : "unfenced",
+         of_controllers ? "controller" : "broker");
   }
   return std::monostate{};
 }
@@ -105,14 +110,15 @@ Tried<std::monostate> unregister(client::Cluster& cluster, std::int32_t id, Sess
 Tried<std::monostate> act_on_cluster(const Arguments& arguments, Session& session) {
   const Options& options = arguments.command_options;
   std::string_view name = arguments.command->name;
-  auto servers = NEED(tried(options.value("bootstrap-server")));
-  if (!servers) return std::unexpected(illegal_argument("--bootstrap-controller is not served by Cordwood's commands: give --bootstrap-server"));
   auto config = NEED(tried(options.value("command-config")));
   if (options.has("config")) {
     session.out.write("Option --config has been deprecated and will be removed in a future version. Use --command-config instead.\n");
     config = NEED(tried(options.value("config")));
   }
-  auto admin = NEED(make_admin_client(session, *servers, config.value_or("")));
+  if (options.has("include-fenced-brokers") && options.has("bootstrap-controller")) {
+    return std::unexpected(illegal_argument("The option --include-fenced-brokers is only supported with --bootstrap-server option"));
+  }
+  auto admin = NEED(make_admin_client(session, options, config.value_or("")));
   client::Cluster& cluster = admin->cluster;
   if (name == "cluster-id") {
     auto described = NEED(describe_cluster(cluster, false));

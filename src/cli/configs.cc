@@ -24,6 +24,9 @@ using Done = std::monostate;
 
 bool has_limits(std::string_view type) { return type == "users" || type == "clients" || type == "ips"; }
 
+// What Kafka's tool waits for AlterConfigs, whatever default.api.timeout.ms is.
+constexpr DurationMs kAlterTimeout{30'000};
+
 ConfigResourceType resource_type(std::string_view type) {
   if (type == "topics") return ConfigResourceType::topic;
   if (type == "brokers") return ConfigResourceType::broker;
@@ -46,7 +49,18 @@ std::optional<ConfigSource> own_source(ConfigResourceType type, std::string_view
 // "topics" -> "topic".
 std::string_view one_of(std::string_view type) { return type.substr(0, type.size() - 1); }
 
+// What Kafka's admin client says of requests that it sends to brokers alone; none when `cluster` is one of brokers.
+std::optional<client::Failure> only_for_brokers(const client::Cluster& cluster) {
+  if (cluster.options().endpoints == client::Endpoints::brokers) return {};
+  return client::Failure{protocol::ErrorCode::UNSUPPORTED_ENDPOINT_TYPE,
+                         "This Admin API is not yet supported when communicating directly with the controller quorum."};
+}
+
 Tried<std::vector<std::string>> group_names(client::Cluster& cluster) {
+  if (const auto refused = only_for_brokers(cluster)) {
+    const JavaError cause = with_cause({"org.apache.kafka.common.KafkaException", "Failed to find brokers to send ListGroups"}, java_error(*refused));
+    return std::unexpected(with_cause({"java.util.concurrent.ExecutionException", cause.to_string()}, cause));
+  }
   std::vector<std::string> names;
   MonotonicNs deadline = cluster.deadline();
   NEED(tried_get(cluster.metadata(std::vector<std::string>(), "listGroups", deadline)));
@@ -73,8 +87,9 @@ Tried<std::vector<std::string>> all_names(client::Cluster& cluster, ConfigResour
       return names;
     case ConfigResourceType::group: names = NEED(group_names(cluster)); [[fallthrough]];
     case ConfigResourceType::client_metrics:
+      if (const auto refused = only_for_brokers(cluster)) return std::unexpected(execution_exception(*refused));
       auto listed = client::list_config_resources(cluster, type);
-      // A broker that does not know the request has no such settings but those of groups that it tells when asked for one.
+      // A broker that does not know the request has no such settings but those of groups.
       bool unknown = !listed && listed.failure().code == protocol::ErrorCode::UNSUPPORTED_VERSION && type == ConfigResourceType::group;
       if (!listed && !unknown) return std::unexpected(execution_exception(listed.failure()));
       if (listed) names.insert(names.end(), listed->begin(), listed->end());
@@ -126,7 +141,10 @@ Tried<Done> describe_resources(const Options& options, const ConfigEntities& ent
     names.push_back(entities.names.front());
     if (show == Show::own && !names.front().empty()) {
       auto known = NEED(all_names(cluster, type));
-      if (std::ranges::find(known, names.front()) == known.end()) {
+      bool is_there = std::ranges::find(known, names.front()) != known.end();
+      // A broker that does not list the groups that have settings may tell them when asked for one.
+      if (!is_there && type == ConfigResourceType::group) is_there = !NEED(entries_of(cluster, {type, names.front()}, Show::own)).empty();
+      if (!is_there) {
         session.out.print("The {} '{}' doesn't exist and doesn't have dynamic config.\n", one_of(type_name), names.front());
         return Done{};
       }
@@ -207,7 +225,7 @@ Tried<Done> alter_entity(const Options& options, const ConfigEntities& entities,
   const std::string& type = entities.types.front();
   std::string name = entities.names.empty() ? "" : entities.names.front();
   if (has_limits(type)) {
-    NEED(alter_quota_entities(cluster, entities, added, deleted));
+    NEED(alter_quota_entities(cluster, entities, added, deleted, session.random));
   } else {
     if (type == "broker-loggers") NEED(check_loggers(cluster, name, added, deleted));
     std::vector<client::ConfigChange> changes;
@@ -222,12 +240,15 @@ Tried<Done> alter_entity(const Options& options, const ConfigEntities& entities,
 
 Tried<Done> manage_configs(const Options& options, const ConfigEntities& entities, Session& session) {
   NEED(check_configs_words(options, entities));
-  auto servers = NEED(tried(options.value(options.has("bootstrap-server") ? "bootstrap-server" : "bootstrap-controller")));
-  if (options.has("bootstrap-controller")) {
-    return std::unexpected(illegal_argument("--bootstrap-controller is not served by Cordwood's commands: give --bootstrap-server"));
-  }
   auto config = NEED(tried(options.value("command-config")));
-  auto admin = NEED(make_admin_client(session, *servers, config.value_or("")));
+  client::ClusterOptions defaults;
+  if (options.has("bootstrap-controller")) defaults.endpoints = client::Endpoints::controllers;
+  if (options.has("alter") && !has_limits(entities.types.front())) defaults.api_timeout = kAlterTimeout;
+  const auto servers = NEED(tried(options.value(options.has("bootstrap-server") ? "bootstrap-server" : "bootstrap-controller")));
+  auto admin = NEED(make_admin_client(session, *servers, config.value_or(""), defaults));
+  if (const auto refused = only_for_brokers(admin->cluster); refused && has_limits(entities.types.front())) {
+    return std::unexpected(execution_exception(*refused));
+  }
   if (options.has("alter")) return alter_entity(options, entities, admin->cluster, session);
   if (has_limits(entities.types.front())) return describe_quota_entities(admin->cluster, entities, session);
   return describe_resources(options, entities, admin->cluster, session);

@@ -94,7 +94,9 @@ std::variant<Properties, int> consumer_properties(const Options& options, std::s
   if (*path) {
     auto read = read_properties_file(session, **path);
     if (!read && read.error().code == Errc::not_found) {
-      return fail_consumer(session, fmt::format("java.nio.file.NoSuchFileException: {}", read.error().what));
+      if (old_file.empty()) return refuse_consumer_words(session, read.error().what);  // the formatter's
+      session.err.print("Exception in thread \"main\" java.nio.file.NoSuchFileException: {}\n", read.error().what);
+      return 1;
     }
     if (!read) return fail_consumer(session, fmt::format("java.io.IOException: {}", read.error().message()));
     properties = *std::move(read);

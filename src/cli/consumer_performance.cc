@@ -111,15 +111,15 @@ int run_consumer_perf_test(const Command&, const Words& words, Session& session)
     session.out.print("{}\n", kKafkaVersion);
     return 0;
   }
-  if (options.has("messages")) session.out.write("Warning: --messages is deprecated. Use --num-records instead.\n");
-  if (options.has("consumer.config")) {
-    session.out.write("Warning: --consumer.config is deprecated. Use --command-config instead.\n");
-  }
   if (options.has("topic") == options.has("include")) {
     return refuse_perf_consumer_words(session, "Exactly one of the following arguments is required: [topic], [include]");
   }
   if (options.has("messages") == options.has("num-records")) {
     return refuse_perf_consumer_words(session, "Exactly one of the following arguments is required: [messages], [num-records]");
+  }
+  if (options.has("messages")) session.out.write("Warning: --messages is deprecated. Use --num-records instead.\n");
+  if (options.has("consumer.config")) {
+    session.out.write("Warning: --consumer.config is deprecated. Use --command-config instead.\n");
   }
   if (!options.has("bootstrap-server")) {
     return refuse_perf_consumer_words(session, "Missing required argument \"[bootstrap-server]\"");

@@ -172,15 +172,20 @@ Tried<Done> update_features(const Options& options, std::string_view action, cli
     std::int8_t type = action == "upgrade" ? kUpgrade : options.has("unsafe") ? kUnsafeDowngrade : kSafeDowngrade;
     request.feature_updates.push_back({.feature = feature, .max_version_level = level, .upgrade_type = type});
   }
-  auto answer = NEED(tried_get(client::ask_controller<protocol::UpdateFeaturesResponse>(cluster, "updateFeatures", request)));
+  auto answer = client::ask_controller<protocol::UpdateFeaturesResponse>(cluster, "updateFeatures", request);
   std::string_view done = action == "upgrade" ? "upgraded" : action == "downgrade" ? "downgraded" : "disabled";
   std::size_t failed = 0;
   for (const auto& [feature, level] : levels) {
-    client::Failure failure{answer->error_code, ""};
-    if (answer->error_code != protocol::ErrorCode::NONE) failure = client::failure_of(answer->error_code, answer->error_message);
-    for (const auto& result : answer->results) {
-      if (result.feature != feature || result.error_code == protocol::ErrorCode::NONE) continue;
-      failure = client::failure_of(result.error_code, result.error_message);
+    client::Failure failure{protocol::ErrorCode::NONE, ""};
+    if (!answer) {
+      failure = answer.failure();  // as if each had been answered with it
+    } else if ((*answer)->error_code != protocol::ErrorCode::NONE) {
+      failure = client::failure_of((*answer)->error_code, (*answer)->error_message);
+    } else {
+      for (const auto& result : (*answer)->results) {
+        if (result.feature != feature || result.error_code == protocol::ErrorCode::NONE) continue;
+        failure = client::failure_of(result.error_code, result.error_message);
+      }
     }
     std::string to = action == "disable" ? "" : fmt::format(" to {}", level);
     if (failure.code == protocol::ErrorCode::NONE) {
@@ -226,12 +231,8 @@ Tried<Done> print_dependencies(const Options& options, Session& session) {
 }
 
 Tried<Done> act_on_features(const Arguments& arguments, Session& session) {
-  auto servers = NEED(tried(arguments.options.value("bootstrap-server")));
-  if (!servers && arguments.options.has("bootstrap-controller")) {
-    return std::unexpected(terse_exception("--bootstrap-controller is not served by Cordwood's commands: give --bootstrap-server"));
-  }
   auto config = NEED(tried(arguments.options.value("command-config")));
-  auto admin = make_admin_client(session, *servers, config.value_or(""));
+  auto admin = make_admin_client(session, arguments.options, config.value_or(""));
   if (!admin) return std::unexpected(terse_exception(admin.error().message));
   const Options& options = arguments.command_options;
   std::string_view command = arguments.command->name;

@@ -49,6 +49,14 @@ JavaError admin_command_failed(std::string message) {
 }
 JavaError admin_operation(std::string message) { return {"org.apache.kafka.tools.AdminOperationException", std::move(message)}; }
 
+Tried<std::unique_ptr<AdminClient>> make_admin_client(Session& session, const Options& servers, const std::string& config_file) {
+  if (const auto brokers = NEED(tried(servers.value("bootstrap-server")))) return make_admin_client(session, *brokers, config_file);
+  const auto controllers = NEED(tried(servers.value("bootstrap-controller")));
+  client::ClusterOptions defaults;
+  defaults.endpoints = client::Endpoints::controllers;
+  return make_admin_client(session, controllers.value_or(""), config_file, std::move(defaults));
+}
+
 Tried<std::unique_ptr<AdminClient>> make_admin_client(Session& session, std::string_view bootstrap_servers,
                                                       const std::string& config_file, client::ClusterOptions defaults) {
   Properties properties;

@@ -36,6 +36,8 @@ JavaError admin_operation(std::string message);
 
 // The client of `bootstrap_servers` with the properties of `config_file` (empty: none); `defaults` fills what those leave open.
 // Errors: NoSuchFileException, KafkaException with its cause.
+// The client of --bootstrap-server, or of --bootstrap-controller when only that is given.
+Tried<std::unique_ptr<AdminClient>> make_admin_client(Session& session, const Options& servers, const std::string& config_file);
 Tried<std::unique_ptr<AdminClient>> make_admin_client(Session& session, std::string_view bootstrap_servers,
                                                       const std::string& config_file, client::ClusterOptions defaults = {});
 

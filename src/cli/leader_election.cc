@@ -209,9 +209,8 @@ Tried<int> run_election(const Options& options, Session& session) {
     session.out.flush();
     return std::unexpected(with_cause(admin_command_failed(std::string(kTimeout)), java_error(elections.failure())));
   }
-  session.out.write("Error while making request\n");
-  session.out.flush();
-  return std::unexpected(execution_exception(elections.failure()).root());
+  const JavaError failed = execution_exception(elections.failure());
+  return std::unexpected(with_cause({"java.lang.RuntimeException", failed.to_string()}, failed));
 }
 
 int run_leader_election(const Command& self, const Words& words, Session& session) {

@@ -150,14 +150,12 @@ void print_status(const Quorum& quorum, const Partition& partition, const std::s
 Tried<Done> describe_quorum(const Options& options, client::Cluster& cluster, Session& session);
 
 Tried<Done> act_on_quorum(const Arguments& arguments, Session& session) {
-  auto servers = NEED(tried(arguments.options.value("bootstrap-server")));
-  if (!servers) return std::unexpected(terse_exception("--bootstrap-controller is not served by Cordwood's commands: give --bootstrap-server"));
   auto config = NEED(tried(arguments.options.value("command-config")));
   auto there = session.files.exists(config.value_or("/"));
   if (config && (!there || !*there)) {
     return std::unexpected(terse_exception(fmt::format("Properties file {} does not exist.", *config)));
   }
-  auto admin = NEED(make_admin_client(session, *servers, config.value_or("")));
+  auto admin = NEED(make_admin_client(session, arguments.options, config.value_or("")));
   const Options& options = arguments.command_options;
   std::string_view command = arguments.command->name;
   if (command == "add-controller") return add_controller(options, config.value_or(""), admin->cluster, session);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "cli/argparse.h"
@@ -183,7 +184,7 @@ std::variant<PerfProducerSettings, int> read_perf_producer_words(const Command& 
   if (!has_property(settings.producer, "client.id")) set_property(settings.producer, "client.id", "perf-producer-client");
   if (options.has("payload-file")) {
     std::string path = text("payload-file");
-    session.out.print("Reading payloads from: {}\n", path);
+    session.out.print("Reading payloads from: {}\n", std::filesystem::absolute(path).string());
     session.out.flush();
     auto bytes = io::read_file(session.files, path, kLargestPayloadFile);
     if (!bytes || bytes->empty()) return thrown("java.lang.IllegalArgumentException", "File does not exist or empty file provided.");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/sha2.h"
 #include "cli/java_order.h"
 #include "cli/kafka_tool.h"
 #include "client/quotas.h"
@@ -108,8 +109,12 @@ Tried<Done> check_names(const ConfigEntities& entities, bool users_only, const s
   return Done{};
 }
 
-// What a SCRAM setting says, checked as Kafka checks it before it computes the credential.
-Tried<Done> check_scram_setting(std::string_view mechanism, std::string_view text) {
+client::ScramMechanism scram_mechanism(std::string_view name) {
+  return name == kScramNames[0] ? client::ScramMechanism::sha_256 : client::ScramMechanism::sha_512;
+}
+
+// "iterations=8192,password=secret", without iterations the fewest, with a salt of 25 random letters and digits.
+Tried<client::NewScram> new_scram(std::string_view mechanism, std::string_view text, Random& random) {
   constexpr std::int32_t kFewest = 4096;
   constexpr std::int32_t kMost = 16384;
   constexpr std::string_view kIterations = "iterations=";
@@ -136,21 +141,25 @@ Tried<Done> check_scram_setting(std::string_view mechanism, std::string_view tex
     return std::unexpected(illegal_argument(
         fmt::format("Iterations {} is greater than the maximum {} allowed for {}", iterations, kMost, mechanism)));
   }
-  return Done{};
+  constexpr std::string_view kSaltLetters = "0123456789abcdefghijklmnopqrstuvwxyz";
+  const std::string_view password = rest.substr(std::string_view("password=").size());
+  if (password.empty()) return std::unexpected(illegal_argument("Empty key"));
+  client::NewScram added;
+  added.mechanism = scram_mechanism(mechanism);
+  added.iterations = iterations;
+  for (int i = 0; i < 25; ++i) added.salt.push_back(static_cast<std::byte>(kSaltLetters[random.below(kSaltLetters.size())]));
+  const Sha2 hash = added.mechanism == client::ScramMechanism::sha_256 ? Sha2::sha256 : Sha2::sha512;
+  added.salted_password = pbkdf2(hash, as_bytes(password), added.salt, iterations);
+  return added;
 }
 
-Tried<Done> alter_scram(client::Cluster& cluster, const std::string& user, const Settings& added,
-                        const std::vector<std::string>& deleted) {
-  for (const auto& [mechanism, text] : added) NEED(check_scram_setting(mechanism, text));
-  if (!added.empty()) {
-    return std::unexpected(JavaError{"org.apache.kafka.common.errors.UnsupportedVersionException",
-                                     "Cordwood's kafka-configs makes no SCRAM credentials yet"});
-  }
+Tried<Done> change_scram(client::Cluster& cluster, const std::string& user, const Settings& added,
+                         const std::vector<std::string>& deleted, Random& random) {
+  std::vector<client::NewScram> credentials;
+  for (const auto& [mechanism, text] : added) credentials.push_back(NEED(new_scram(mechanism, text, random)));
   std::vector<client::ScramMechanism> mechanisms;
-  for (const std::string& name : deleted) {
-    mechanisms.push_back(name == kScramNames[0] ? client::ScramMechanism::sha_256 : client::ScramMechanism::sha_512);
-  }
-  NEED(tried_get(client::delete_scram(cluster, user, mechanisms)));
+  for (const std::string& name : deleted) mechanisms.push_back(scram_mechanism(name));
+  NEED(tried_get(client::alter_scram(cluster, user, credentials, mechanisms)));
   return Done{};
 }
 
@@ -202,7 +211,7 @@ Tried<Done> describe_quota_entities(client::Cluster& cluster, const ConfigEntiti
 }
 
 Tried<Done> alter_quota_entities(client::Cluster& cluster, const ConfigEntities& entities, const Settings& added,
-                                 const std::vector<std::string>& deleted) {
+                                 const std::vector<std::string>& deleted, Random& random) {
   bool users_only = entities.types.size() == 1 && entities.types.front() == "users";
   std::vector<std::string> all;
   for (const auto& [name, value] : added) all.push_back(name);
@@ -218,7 +227,7 @@ Tried<Done> alter_quota_entities(client::Cluster& cluster, const ConfigEntities&
     return std::unexpected(illegal_argument(
         "Cannot alter both quota and SCRAM credential configs simultaneously for 'users' using --bootstrap-server."));
   }
-  return alter_scram(cluster, entities.names.front(), added, deleted);
+  return change_scram(cluster, entities.names.front(), added, deleted, random);
 }
 
 }  // namespace cordwood::cli

@@ -12,6 +12,6 @@ Tried<std::monostate> describe_quota_entities(client::Cluster& cluster, const Co
 
 // Errors: IllegalArgumentException and InvalidConfigurationException for what is no limit; what the broker says.
 Tried<std::monostate> alter_quota_entities(client::Cluster& cluster, const ConfigEntities& entities, const Settings& added,
-                                           const std::vector<std::string>& deleted);
+                                           const std::vector<std::string>& deleted, Random& random);
 
 }  // namespace cordwood::cli

@@ -190,7 +190,7 @@ class Transactions {
     if (auto start = long_of("start-offset")) {
       auto producers = producers_of(key, {});
       if (!producers) {
-        return fail(fmt::format("Failed to find producer state for partition {}", key.to_string()),
+        return fail(fmt::format("Failed to validate producer state for partition {}", key.to_string()),
                     producers.failure());
       }
       auto found = std::ranges::find(*producers, *start, &Producer::current_txn_start_offset);
@@ -233,8 +233,9 @@ class Transactions {
     if (auto scope = partitions_in_scope(broker, partitions); !scope) {
       return fail("Failed to list topics", scope.failure());
     }
-    auto hanging = hanging_in(partitions, broker);
-    if (!hanging) return fail("Failed to find hanging transactions", hanging.failure());
+    std::string doing = "Failed to find hanging transactions";
+    auto hanging = hanging_in(partitions, broker, doing);
+    if (!hanging) return fail(doing, hanging.failure());
     print_table({"Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp", "Duration(min)"},
                 *std::move(hanging));
     return 0;
@@ -420,16 +421,21 @@ class Transactions {
   }
 
   // A transaction hangs when it is old, and its producer's id belongs to no transactional id, or to one whose
-  // transaction has not begun in this partition.
+  // transaction has not begun in this partition. `doing` becomes what failed, where Kafka's tool says it differently.
   Outcome<std::vector<std::vector<std::string>>> hanging_in(const std::vector<client::GroupPartition>& partitions,
-                                                            std::optional<std::int32_t> broker) {
+                                                            std::optional<std::int32_t> broker, std::string& doing) {
     std::int64_t now = session_.clock.now().value;
     std::int64_t oldest = std::int64_t{int_of("max-transaction-timeout").value_or(15)} * 60'000;
     std::vector<std::pair<client::GroupPartition, Producer>> candidates;
     std::set<std::int64_t> ids;
     for (const client::GroupPartition& key : partitions) {
-      std::vector<Producer> producers = ATTEMPT(producers_of(key, broker));
-      for (const Producer& producer : producers) {
+      auto producers = producers_of(key, broker);
+      if (!producers) {
+        doing = fmt::format("Failed to describe producers for {} partitions on broker {}", partitions.size(),
+                            broker ? fmt::format("Optional[{}]", *broker) : "Optional.empty");
+        return producers.failure();
+      }
+      for (const Producer& producer : *producers) {
         if (producer.current_txn_start_offset < 0 || now - producer.last_timestamp <= oldest) continue;
         candidates.emplace_back(key, producer);
         ids.insert(producer.producer_id);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "net/address.h"
+#include "protocol/messages/describe_cluster.h"
 #include "protocol/messages/find_coordinator.h"
 
 namespace cordwood::client {
@@ -171,6 +172,12 @@ Outcome<Link*> Cluster::connect(const Node& node, MonotonicNs deadline) {
 }
 
 Outcome<Link*> Cluster::any(std::string_view call, MonotonicNs deadline) {
+  Link* link = ATTEMPT(any_link(call, deadline));
+  if (options_.endpoints == Endpoints::controllers && nodes_.empty()) ATTEMPT(learn_controllers(*link));
+  return link;
+}
+
+Outcome<Link*> Cluster::any_link(std::string_view call, MonotonicNs deadline) {
   DurationMs wait = options_.reconnect_backoff;
   for (;;) {
     for (const auto& [id, node] : nodes_) {
@@ -202,8 +209,35 @@ void Cluster::learn(const protocol::MetadataResponse& metadata) {
   cluster_id_ = metadata.cluster_id.value_or("");
 }
 
+// Failures: MISMATCHED_ENDPOINT_TYPE, told to the listener, when a broker answers.
+Outcome<Nothing> Cluster::learn_controllers(Link& link) {
+  protocol::DescribeClusterRequest request;
+  request.endpoint_type = static_cast<std::int8_t>(Endpoints::controllers);
+  auto answer = link.ask<protocol::DescribeClusterResponse>(request);
+  if (!answer) return answer.failure();
+  if ((*answer)->error_code != ErrorCode::NONE) {
+    Failure failure = failure_of((*answer)->error_code, (*answer)->error_message);
+    listener_.wrong_endpoint(failure);
+    return failure;
+  }
+  nodes_.clear();
+  for (const auto& node : (*answer)->brokers) nodes_[node.broker_id] = {node.broker_id, node.host, node.port, node.rack};
+  controller_id_ = (*answer)->controller_id;
+  cluster_id_ = (*answer)->cluster_id;
+  return Nothing{};
+}
+
 Outcome<protocol::MetadataResponse> Cluster::metadata(const std::optional<std::vector<std::string>>& topics,
                                                       std::string_view call, MonotonicNs deadline) {
+  if (options_.endpoints == Endpoints::controllers) {
+    if (!topics || !topics->empty()) {
+      return Failure{ErrorCode::UNSUPPORTED_ENDPOINT_TYPE,
+                     "This Admin API is not yet supported when communicating directly with the controller quorum."};
+    }
+    Link* link = ATTEMPT(any(call, deadline));
+    ATTEMPT(learn_controllers(*link));
+    return protocol::MetadataResponse{};
+  }
   for (int attempt = 0;; ++attempt) {
     Link* link = ATTEMPT(any(call, deadline));
     protocol::MetadataRequest request;

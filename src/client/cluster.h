@@ -51,10 +51,16 @@ class ClusterListener {
   // `address` as Java prints it: "localhost/127.0.0.1:9092".
   virtual void cannot_connect(const Node& node, const std::string& address) = 0;
   virtual void unresolvable(const HostPort& server) = 0;
+  // Who answered is none of those that were asked for: a broker where controllers were given.
+  virtual void wrong_endpoint(const Failure&) {}
 };
+
+// Whose addresses the bootstrap addresses are, and whom calls go to.
+enum class Endpoints : std::int8_t { brokers = 1, controllers = 2 };
 
 struct ClusterOptions {
   std::vector<HostPort> bootstrap;
+  Endpoints endpoints = Endpoints::brokers;
   std::string client_id = "adminclient-1";
   DurationMs request_timeout{30'000};        // request.timeout.ms: one request
   DurationMs api_timeout{60'000};            // default.api.timeout.ms: one call with its retries
@@ -121,7 +127,7 @@ class Cluster {
   // Whether one bootstrap server's name has an address; each that has none is told to the listener.
   bool resolvable();
 
-  // Any broker that can be reached; connected ones first. `call` names what it is for in the failure:
+  // Any broker (or controller: options) that can be reached; connected ones first. `call` names what it is for in the failure:
   // "Timed out waiting for a node assignment. Call: listTopics".
   Outcome<Link*> any(std::string_view call, MonotonicNs deadline);
   // The broker of this id, as the newest metadata tell it. `call` as above.
@@ -133,7 +139,8 @@ class Cluster {
   void forget_coordinator(CoordinatorType type, const std::string& key) { coordinators_.erase({type, key}); }
 
   // Metadata of these topics (nothing: of all; empty: of none, just the brokers), never creating one. Brokers and
-  // controller are remembered.
+  // controller are remembered. Controllers tell of no topics: UNSUPPORTED_ENDPOINT_TYPE; their own addresses are remembered,
+  // and the answer is empty.
   Outcome<protocol::MetadataResponse> metadata(const std::optional<std::vector<std::string>>& topics, std::string_view call,
                                                MonotonicNs deadline);
   // The brokers of the newest metadata, by id.
@@ -150,6 +157,8 @@ class Cluster {
   DurationMs remaining(MonotonicNs deadline) const;
   Failure no_node(std::string_view call) const;
   void learn(const protocol::MetadataResponse& metadata);
+  Outcome<Link*> any_link(std::string_view call, MonotonicNs deadline);
+  Outcome<Nothing> learn_controllers(Link& link);
 
   ClusterOptions options_;
   const Clock& clock_;

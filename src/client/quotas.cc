@@ -66,9 +66,13 @@ Outcome<std::vector<ScramUser>> describe_scram(Cluster& cluster, const std::opti
   return found;
 }
 
-Outcome<Nothing> delete_scram(Cluster& cluster, const std::string& user, const std::vector<ScramMechanism>& mechanisms) {
+Outcome<Nothing> alter_scram(Cluster& cluster, const std::string& user, const std::vector<NewScram>& added,
+                             const std::vector<ScramMechanism>& deleted) {
   protocol::AlterUserScramCredentialsRequest request;
-  for (ScramMechanism mechanism : mechanisms) request.deletions.push_back({user, static_cast<std::int8_t>(mechanism)});
+  for (const NewScram& one : added) {
+    request.upsertions.push_back({user, static_cast<std::int8_t>(one.mechanism), one.iterations, one.salt, one.salted_password});
+  }
+  for (ScramMechanism mechanism : deleted) request.deletions.push_back({user, static_cast<std::int8_t>(mechanism)});
   auto answer = ATTEMPT(ask_controller<protocol::AlterUserScramCredentialsResponse>(cluster, "alterUserScramCredentials", request));
   for (const auto& result : answer->results) {
     if (result.error_code != ErrorCode::NONE) return failure_of(result.error_code, result.error_message);

@@ -43,6 +43,15 @@ struct ScramUser {
 };
 // Nothing for `users`: all.
 Outcome<std::vector<ScramUser>> describe_scram(Cluster& cluster, const std::optional<std::vector<std::string>>& users);
-Outcome<Nothing> delete_scram(Cluster& cluster, const std::string& user, const std::vector<ScramMechanism>& mechanisms);
+
+// A credential as the broker wants it: the password never leaves the command.
+struct NewScram {
+  ScramMechanism mechanism;
+  std::int32_t iterations = 0;
+  ByteVector salt;
+  ByteVector salted_password;
+};
+Outcome<Nothing> alter_scram(Cluster& cluster, const std::string& user, const std::vector<NewScram>& added,
+                             const std::vector<ScramMechanism>& deleted);
 
 }  // namespace cordwood::client

@@ -12,6 +12,8 @@
 #include "broker/metadata/snapshot.h"
 #include "cli/argparse.h"
 #include "offline/dump/java_text.h"
+#include "offline/rendering.h"
+#include "offline/scram_credential.h"
 #include "storage/directory_files.h"
 #include "storage/java_properties.h"
 
@@ -22,7 +24,7 @@ namespace metadata = broker::metadata;
 
 constexpr std::int16_t kOldestVersion = 7;
 constexpr std::int16_t kLatestVersion = 33;
-constexpr std::string_view kUnstableVersion = "4.5-IV0";
+constexpr std::int16_t kScramFrom = 11;  // 3.5-IV2
 
 constexpr cli::OptionSpec kStorageConfig{.name = "config", .argument = "CONFIG", .help = "the node's configuration file", .letter = 'c', .required = true};
 constexpr cli::OptionSpec kInfoOptions[] = {kStorageConfig,
@@ -30,7 +32,7 @@ constexpr cli::OptionSpec kInfoOptions[] = {kStorageConfig,
 constexpr cli::OptionSpec kFormatOptions[] = {
     kStorageConfig,
     {.name = "cluster-id", .argument = "CLUSTER_ID", .help = "the id of the cluster", .letter = 't', .required = true},
-    {.name = "add-scram", .argument = "ADD_SCRAM", .help = "a SCRAM credential for the first records; not supported", .letter = 'S', .repeatable = true},
+    {.name = "add-scram", .argument = "ADD_SCRAM", .help = "a SCRAM credential for the first records: MECHANISM=[name=…,password=…]", .letter = 'S', .repeatable = true},
     {.name = "ignore-formatted", .help = "leave directories that are formatted already as they are", .letter = 'g'},
     {.name = "release-version", .argument = "RELEASE_VERSION", .help = "the metadata.version to begin with", .letter = 'r'},
     {.name = "feature", .argument = "FEATURE", .help = "name=level of a feature to begin with", .letter = 'f', .repeatable = true},
@@ -65,7 +67,8 @@ Error thrown(std::string exception) { return Error{Errc::corrupt, std::move(exce
 
 // --- versions and features ---
 
-Result<std::int16_t> metadata_version_of(std::string_view name) {
+// `told_too` is a version that the mistake names after those that are taken.
+Result<std::int16_t> metadata_version_of(std::string_view name, std::string_view told_too = "") {
   std::string known;
   std::int16_t of_release = 0;
   for (std::int16_t level = kOldestVersion; level <= kLatestVersion; ++level) {
@@ -73,10 +76,10 @@ Result<std::int16_t> metadata_version_of(std::string_view name) {
     if (version == name) return level;
     // "4.0" is the last of 4.0's.
     if (version.substr(0, version.find('-')) == name) of_release = level;
-    known += version + ", ";
+    known += (known.empty() ? "" : ", ") + version;
   }
   if (of_release > 0) return of_release;
-  return terse(fmt::format("Unknown metadata.version '{}'. Supported metadata.version are: {}{}", name, known, kUnstableVersion));
+  return terse(fmt::format("Unknown metadata.version '{}'. Supported metadata.version are: {}{}", name, known, told_too));
 }
 
 struct FeatureStep {
@@ -110,7 +113,7 @@ Result<int> version_mapping(const cli::Options& options, cli::Session& session) 
   std::int16_t version = kLatestVersion;
   std::string shown = metadata::metadata_version_name(version);
   if (const auto given = options.values("release-version"); !given.empty()) {
-    version = TRY(metadata_version_of(given.back()));
+    version = TRY(metadata_version_of(given.back(), ", 4.5-IV0"));  // which Kafka's tool maps, but does not format with
     shown = given.back();
   }
   session.out.print("metadata.version={} ({})\n", version, shown);
@@ -265,10 +268,22 @@ Result<int> storage_info(const cli::Options& options, cli::Session& session) {
 struct FormatPlan {
   std::int16_t metadata_version = kLatestVersion;
   std::map<std::string, std::int16_t> features;  // without metadata.version, kraft.version and levels of 0
+  std::vector<metadata::UserScramCredentialRecord> credentials;
   std::int16_t kraft_version = 1;
   std::vector<metadata::Voter> voters;
   Uuid metadata_directory_id;
 };
+
+// The line that Java adds below an exception whose cause is this text.
+std::string no_number(std::string_view text) { return fmt::format("\nCaused by: java.lang.NumberFormatException: For input string: \"{}\"", text); }
+std::string no_uuid(std::string_view text) {
+  constexpr std::size_t kLongest = 24;
+  constexpr std::string_view kCause = "\nCaused by: java.lang.IllegalArgumentException: ";
+  if (text.size() > kLongest) return fmt::format("{}Input string with prefix `{}` is too long to be decoded as a base64 UUID", kCause, text.substr(0, kLongest));
+  const auto bytes = parse_base64(text);
+  return fmt::format("{}Input string `{}` decoded as {} bytes, which is not equal to the expected 16 bytes of a base64-encoded UUID", kCause, text,
+                     bytes ? bytes->size() : 0);
+}
 
 // "5@localhost:21131:JEXY6aqzQY-32P5TStzaFg"
 Result<metadata::Voter> parse_voter(std::string_view text, const std::string& listener) {
@@ -276,7 +291,7 @@ Result<metadata::Voter> parse_voter(std::string_view text, const std::string& li
   const std::size_t at = text.find('@');
   if (at == std::string_view::npos) return illegal("No @ found in dynamic voter string.");
   const auto id = parse_java_long(text.substr(0, at));
-  if (!id || *id < 0 || *id > INT32_MAX) return illegal("Failed to parse node id in dynamic voter string.");
+  if (!id || *id < 0 || *id > INT32_MAX) return illegal("Failed to parse node id in dynamic voter string." + no_number(text.substr(0, at)));
   std::string_view rest = text.substr(at + 1);
   const std::size_t host_end = rest.starts_with('[') ? rest.find(']') : rest.find(':');
   if (host_end == std::string_view::npos) return illegal("No colon following hostname could be found.");
@@ -286,9 +301,9 @@ Result<metadata::Voter> parse_voter(std::string_view text, const std::string& li
   const std::size_t port_end = rest.find(':');
   if (port_end == std::string_view::npos) return illegal("No colon following port could be found.");
   const auto port = parse_java_long(rest.substr(0, port_end));
-  if (!port || *port < 0 || *port > 65535) return illegal("Failed to parse port in dynamic voter string.");
+  if (!port || *port < 0 || *port > 65535) return illegal("Failed to parse port in dynamic voter string." + no_number(rest.substr(0, port_end)));
   const auto directory = Uuid::parse(rest.substr(port_end + 1));
-  if (!directory) return illegal("Failed to parse directory ID in dynamic voter string.");
+  if (!directory) return illegal("Failed to parse directory ID in dynamic voter string." + no_uuid(rest.substr(port_end + 1)));
   metadata::Voter voter;
   voter.id = NodeId{static_cast<std::int32_t>(*id)};
   voter.directory_id = *directory;
@@ -314,7 +329,7 @@ Result<metadata::Voter> own_voter(const StorageConfig& config, const std::string
 Result<FormatPlan> plan_format(const cli::Options& options, const StorageConfig& config, cli::Session& session) {
   FormatPlan plan;
   if (const auto given = options.values("release-version"); !given.empty()) plan.metadata_version = TRY(metadata_version_of(given.back()));
-  if (options.has("add-scram")) return terse("--add-scram is not supported: SCRAM credentials cannot be served yet");
+  for (const std::string& given : options.values("add-scram")) plan.credentials.push_back(TRY(parse_scram_credential(given, session.random)));
   std::map<std::string, std::int64_t> wanted;
   for (const std::string& feature : options.values("feature")) {
     const std::size_t equals = feature.find('=');
@@ -341,6 +356,7 @@ Result<FormatPlan> plan_format(const cli::Options& options, const StorageConfig&
   }
   for (const auto& [name, level] : wanted) {
     if (name == metadata::kMetadataVersion) {
+      if (options.has("release-version")) return terse("Use --release-version instead of --feature metadata.version=X to avoid ambiguity.");
       plan.metadata_version = static_cast<std::int16_t>(level);
       continue;
     }
@@ -365,10 +381,20 @@ Result<FormatPlan> plan_format(const cli::Options& options, const StorageConfig&
         return terse("Cannot set kraft.version to 0 if controller.quorum.voters is empty and one of the flags --standalone, --initial-controllers, "
                      "or --no-initial-controllers is used. For dynamic controllers support, try removing the --feature flag for kraft.version.");
       }
+      if (given != wanted.end() && given->second > 0 && plan.kraft_version == 0) {
+        return terse("Cannot set kraft.version to 1 unless controller.quorum.voters is empty and one of the flags --standalone, --initial-controllers, "
+                     "or --no-initial-controllers is used. For dynamic controllers support, try using one of --standalone, --initial-controllers, or "
+                     "--no-initial-controllers and removing controller.quorum.voters.");
+      }
     } else if (level > 0) {
+      if (feature == metadata::kElrVersion && plan.metadata_version < metadata::kElrRecordsFrom) {
+        return thrown(fmt::format("java.lang.IllegalArgumentException: {} could not be set to {} because it depends on metadata.version level {}", feature,
+                                  level, metadata::kElrRecordsFrom));
+      }
       plan.features[std::string(feature)] = level;
     }
   }
+  if (!plan.credentials.empty() && plan.metadata_version < kScramFrom) return terse("SCRAM is only supported in metadata.version 3.5-IV2 or later.");
   plan.metadata_directory_id = Uuid::random(session.random);
   const std::vector<std::string> controller_listeners = StorageConfig::list(config.value("controller.listener.names"));
   const std::string listener = controller_listeners.empty() ? "CONTROLLER" : controller_listeners.front();
@@ -388,6 +414,9 @@ std::string shown_bootstrap(const FormatPlan& plan) {
   for (const auto& [name, level] : plan.features) {
     records += fmt::format(", ApiMessageAndVersion(FeatureLevelRecord(name='{}', featureLevel={}) at version 0)", name, level);
   }
+  for (const metadata::UserScramCredentialRecord& credential : plan.credentials) {
+    records += fmt::format(", ApiMessageAndVersion({} at version 0)", shown_scram_credential(credential));
+  }
   return fmt::format("Bootstrap metadata: BootstrapMetadata(records=[{}], metadataVersionLevel={}, source=format command)", records, plan.metadata_version);
 }
 
@@ -401,6 +430,7 @@ Result<void> write_directory(const StorageConfig& config, const FormatPlan& plan
     content.voters = plan.voters;
     content.records.push_back({metadata::FeatureLevelRecord{.name = std::string(metadata::kMetadataVersion), .feature_level = plan.metadata_version}, 0});
     for (const auto& [name, level] : plan.features) content.records.push_back({metadata::FeatureLevelRecord{.name = name, .feature_level = level}, 0});
+    for (const metadata::UserScramCredentialRecord& credential : plan.credentials) content.records.push_back({credential, 0});
     const io::Path log = io::join(directory, "__cluster_metadata-0");
     TRY(session.files.create_directories(log));
     const TimestampMs now = session.clock.now();
@@ -445,9 +475,11 @@ Result<int> storage_format(const cli::Options& options, cli::Session& session) {
   // The metadata directory comes first.
   std::ranges::stable_partition(to_do, [&](const std::string& directory) { return directory == config.metadata_dir; });
   for (const std::string& directory : to_do) {
+    const bool is_voter = std::ranges::find(plan.voters, NodeId{config.node_id}, &metadata::Voter::id) != plan.voters.end();
     const std::string_view kind = directory != config.metadata_dir ? "data directory"
+                                  : is_voter                       ? "dynamic metadata voter directory"
                                   : plan.voters.empty()            ? "metadata directory"
-                                                                   : "dynamic metadata voter directory";
+                                                                   : "dynamic metadata directory";
     session.out.print("Formatting {} {} with metadata.version {}.\n", kind, directory, metadata::metadata_version_name(plan.metadata_version));
     if (const auto written = write_directory(config, plan, directory, cluster_id, session); !written) {
       return terse(fmt::format("Error while writing {}: {}", directory, written.error().message()));

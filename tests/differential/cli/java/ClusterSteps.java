@@ -1,5 +1,6 @@
 // What a case needs on a cluster before its command runs: topics, records, groups, members, transactions.
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,6 +32,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 class ClusterSteps {
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static final Map<String, Admin> ADMINS = new ConcurrentHashMap<>();
     private static final Map<String, KafkaProducer<byte[], byte[]>> PRODUCERS = new ConcurrentHashMap<>();
     private static final Map<String, Member> MEMBERS = new ConcurrentHashMap<>();
@@ -38,6 +40,7 @@ class ClusterSteps {
     static void act(JsonNode step) throws Exception {
         String server = step.get("server").asText();
         switch (step.get("step").asText()) {
+            case "warm_up" -> warmUp(server, step.get("transactions").asBoolean());
             case "clean" -> clean(server);
             case "topic" -> topic(server, step);
             case "records" -> records(server, step);
@@ -58,6 +61,14 @@ class ClusterSteps {
 
     private static Admin admin(String server) {
         return ADMINS.computeIfAbsent(server, s -> Admin.create(client(s)));
+    }
+
+    // The internal topics are there and led, so that no command waits for them; and a topic "warm" with a record to read.
+    private static void warmUp(String server, boolean transactions) throws Exception {
+        topic(server, JSON.readTree("{\"name\": \"warm\", \"partitions\": 1}"));
+        commit(server, JSON.readTree("{\"group\": \"warm\", \"offsets\": [[\"warm\", 0, 0]], \"subscribed\": true}"));
+        if (transactions) transaction(server, JSON.readTree("{\"transactional_id\": \"warm\", \"records\": []}"));
+        records(server, JSON.readTree("{\"topic\": \"warm\", \"partition\": 0, \"records\": [{\"value\": \"v\"}]}"));
     }
 
     // Nothing is left but internal topics.
@@ -210,7 +221,7 @@ class ClusterSteps {
 
     // Leaves a transaction open, with the records given; without any, the id has only its producer id.
     private static void transaction(String server, JsonNode step) throws Exception {
-        KafkaProducer<byte[], byte[]> producer = producer(server, step.get("id").asText());
+        KafkaProducer<byte[], byte[]> producer = producer(server, step.get("transactional_id").asText());
         producer.initTransactions();
         if (step.get("records").isEmpty()) return;
         producer.beginTransaction();

@@ -2,13 +2,16 @@
 //
 // One request a line on stdin, one answer a line on stdout, both JSON; answers come as they are ready and carry the request's id:
 //   {"id": 1, "main": "org.apache.kafka.tools.TopicCommand", "args": [...], "stdin": BASE64, "seconds": 90}
-//   {"id": 1, "code": 0, "out": BASE64, "err": BASE64}          code null: it was still running after `seconds`
+//   {"id": 1, "code": 0, "out": BASE64, "err": BASE64, "left": ["main", ...]}
+//                                                                code null: it was still running after `seconds`
+//                                                                left: its threads that could not be ended
 //   {"id": 2, "step": "topic", ...}                              steps on a cluster: ClusterSteps.java
 //   {"id": 2, "done": true}  or  {"id": 2, "failure": "..."}
 //
 // Each run has a thread group of its own. System.in, out and err look up the group of the calling thread, so runs may overlap,
-// and whatever threads of an ended run still say goes nowhere. Kafka's Exit notes the code and holds the thread; no tool calls
-// System.exit itself.
+// and whatever threads of an ended run still say goes nowhere. Kafka's Exit and System.exit note the code and hold the thread.
+// Threads that outlive their run are ended; those that cannot be are named in the answer, so that cli.py can replace the process
+// before they take the machine from the tools that follow.
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -20,16 +23,21 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.security.Permission;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.LockSupport;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
 import org.apache.kafka.common.utils.internals.Exit;
+import org.slf4j.LoggerFactory;
 
 public class ToolRunner {
     static final ObjectMapper JSON = new ObjectMapper();
@@ -53,10 +61,18 @@ public class ToolRunner {
             if (!over) to.write(bytes, from, length);
         }
 
-        // What System.exit does, but for the end of the process: hooks, then nothing of this thread ever again.
+        // What System.exit does, but for the end of the process: hooks, then nothing of this thread ever again. Once the run is
+        // over the thread may unwind; code that catches everything and exits again gets the same answer.
         void exit(int status) {
             code.complete(status);
-            while (true) LockSupport.park();
+            while (!over) {
+                try {
+                    Thread.sleep(60_000);
+                } catch (InterruptedException e) {
+                    // either end() or a thread that had been interrupted before it came here
+                }
+            }
+            throw new ThreadDeath();
         }
 
         void runHooks() throws InterruptedException {
@@ -66,15 +82,33 @@ public class ToolRunner {
             for (Thread thread : threads) thread.join(10_000);
         }
 
+        List<Thread> alive() {
+            Thread[] threads = new Thread[activeCount() + 64];
+            int count = enumerate(threads, true);
+            return new ArrayList<>(Arrays.asList(threads).subList(0, count));
+        }
+
+        // Gives the names of the threads that did not end within two seconds. One stop() is not enough for a thread that
+        // catches it.
         @SuppressWarnings("removal")
-        void end() {
+        List<String> end() throws InterruptedException {
             synchronized (this) {
                 over = true;
             }
-            Thread[] threads = new Thread[activeCount() + 16];
-            int count = enumerate(threads, true);
-            for (int i = 0; i < count; i++) threads[i].stop();
+            long deadline = System.nanoTime() + 2_000_000_000L;
+            for (Thread thread : alive()) thread.interrupt();
+            for (List<Thread> left = alive(); !left.isEmpty() && System.nanoTime() < deadline; left = alive()) {
+                for (Thread thread : left) thread.stop();
+                left.get(0).join(50);
+            }
+            return alive().stream().map(Thread::getName).toList();
         }
+    }
+
+    // A client that was cut off leaves its beans registered, and the next one with the same client id would warn of them.
+    static void forgetBeans() throws Exception {
+        MBeanServer beans = ManagementFactory.getPlatformMBeanServer();
+        for (ObjectName name : beans.queryNames(new ObjectName("kafka.*:*"), null)) beans.unregisterMBean(name);
     }
 
     static Run current() {
@@ -126,7 +160,20 @@ public class ToolRunner {
         public void close() {}  // a tool that closes its stdin must not close that of the next
     };
 
+    @SuppressWarnings("removal")
     static void catchExits() {
+        System.setSecurityManager(new SecurityManager() {
+            @Override
+            public void checkPermission(Permission permission) {}
+
+            @Override
+            public void checkPermission(Permission permission, Object context) {}
+
+            @Override
+            public void checkExit(int status) {
+                ToolRunner.exit(status);
+            }
+        });
         Exit.setExitProcedure((status, message) -> exit(status));
         Exit.setHaltProcedure((status, message) -> exit(status));
         Exit.setShutdownHookAdder((name, hook) -> {
@@ -181,7 +228,8 @@ public class ToolRunner {
             run.runHooks();  // as after SIGTERM
             answer.putNull("code");
         }
-        run.end();
+        run.end().forEach(answer.putArray("left")::add);
+        forgetBeans();
         answer.put("out", Base64.getEncoder().encodeToString(run.out.toByteArray()));
         answer.put("err", Base64.getEncoder().encodeToString(run.err.toByteArray()));
         return answer;
@@ -208,6 +256,7 @@ public class ToolRunner {
 
     public static void main(String[] arguments) throws Exception {
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        LoggerFactory.getLogger(ToolRunner.class);  // what it says at its start is no tool's
         System.setIn(ROUTED_IN);
         System.setOut(routed(false));
         System.setErr(routed(true));
