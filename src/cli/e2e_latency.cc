@@ -82,7 +82,7 @@ LatencyRecord random_record(const LatencyWords& words, Random& random) {
 
 JavaError unexpected_record(std::string message) { return {"java.lang.RuntimeException", std::move(message)}; }
 
-std::optional<JavaError> mistake_in(const LatencyRecord& sent, const record::RecordView& got) {
+std::optional<JavaError> mistake_in_record(const LatencyRecord& sent, const record::RecordView& got) {
   BytesView value = got.value.value_or(BytesView());
   if (!std::ranges::equal(value, sent.value)) {
     return unexpected_record(fmt::format("The message value read [{}] did not match the message value sent [{}]",
@@ -167,7 +167,7 @@ class LatencyTest {
     while (count == 0 && session_.clock.monotonic() < end && !session_.interrupted) {
       auto polled = consumer_.poll(kPatience, [&](const client::ConsumedRecord& consumed) {
         ++count;
-        if (!mistake) mistake = mistake_in(sent, consumed.record);
+        if (!mistake) mistake = mistake_in_record(sent, consumed.record);
         return record::Walk::go_on;
       });
       if (!polled) return std::unexpected(java_error(polled.failure()));
@@ -260,7 +260,7 @@ Tried<std::monostate> measure(const LatencyWords& words, const Options& options,
   for (const TopicPartition& partition : partitions) consumer.seek_by_reset(partition, client::OffsetReset::latest);
   // Only what is sent after the ends are known may be read.
   while (std::ranges::any_of(partitions, [&](const TopicPartition& partition) { return !consumer.position(partition); })) {
-    auto polled = consumer.poll({0}, [](const client::ConsumedRecord&) { return record::Walk::go_on; });
+    auto polled = consumer.poll({10}, [](const client::ConsumedRecord&) { return record::Walk::go_on; });
     if (!polled) return std::unexpected(java_error(polled.failure()));
     if (session.interrupted) return std::monostate{};
   }

@@ -46,7 +46,7 @@ struct GroupFilter {
 };
 
 // "CONSUMER" and "consumer" -> "Consumer", as the table has it.
-std::optional<std::string> type_name(std::string_view text) {
+std::optional<std::string> group_type_name(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (std::ranges::find(kGroupTypes, lower) == std::end(kGroupTypes)) return {};
@@ -54,14 +54,14 @@ std::optional<std::string> type_name(std::string_view text) {
   return lower;
 }
 
-Tried<GroupFilter> read_filter(const Options& options) {
+Tried<GroupFilter> read_group_filter(const Options& options) {
   GroupFilter filter;
   filter.protocol = NEED(tried(options.value("protocol")));
   filter.consumers = options.has("consumer");
   if (options.has("share")) filter.type = "Share";
   if (options.has("streams")) filter.type = "Streams";
   if (auto type = NEED(tried(options.value("group-type")))) {
-    filter.type = type_name(*type);
+    filter.type = group_type_name(*type);
     if (!filter.type) return std::unexpected(illegal_argument("--group-type must be a valid group type."));
   }
   return filter;
@@ -84,7 +84,7 @@ void print_groups(const std::vector<client::GroupListing>& groups, bool json, Se
 }
 
 // What goes wrong between us and the brokers is told otherwise than what is wrong with the words.
-Tried<std::monostate> list_groups(const Options& options, const GroupFilter& filter, client::Cluster& cluster, Session& session) {
+Tried<std::monostate> list_all_groups(const Options& options, const GroupFilter& filter, client::Cluster& cluster, Session& session) {
   client::Groups asked(cluster, [](const std::string&, std::string_view) {});
   auto deadline = cluster.deadline();
   auto groups = asked.list({}, {}, deadline);
@@ -93,7 +93,7 @@ Tried<std::monostate> list_groups(const Options& options, const GroupFilter& fil
     return std::unexpected(with_cause({"org.apache.kafka.common.KafkaException", "Failed to find brokers to send ListGroups"},
                                       java_error(groups.failure())));
   }
-  for (auto& group : *groups) group.type = type_name(group.type).value_or("Unknown");
+  for (auto& group : *groups) group.type = group_type_name(group.type).value_or("Unknown");
   std::erase_if(*groups, [&](const client::GroupListing& group) { return !filter.lets(group); });
   order_as_java(*groups, [](const client::GroupListing& group) { return java_hash_code(group.group_id); });
   print_groups(*groups, options.has("json"), session);
@@ -114,7 +114,7 @@ Tried<int> list_groups_of_cluster(const Options& options, const GroupFilter& fil
   auto servers = NEED(tried(options.value("bootstrap-server")));
   auto admin = make_admin_client(session, *servers, config.value_or(""));
   if (!admin && admin.error().java_class == "java.nio.file.NoSuchFileException") return std::unexpected(admin.error());
-  auto done = admin ? list_groups(options, filter, (*admin)->cluster, session) : std::unexpected(admin.error());
+  auto done = admin ? list_all_groups(options, filter, (*admin)->cluster, session) : std::unexpected(admin.error());
   if (done) return 0;
   session.out.print("Error while executing groups command : {}\n", done.error().message);
   session.out.flush();
@@ -132,7 +132,7 @@ int run_groups(const Command& self, const Words& words, Session& session) {
   if (auto code = help_or_version(self, *options, session, kAboutGroups)) return *code;
   if (!options->has("bootstrap-server")) return usage_and_exit_code(self, session, "Missing required option(s) [bootstrap-server]");
   if (!options->has("list")) return usage_and_exit_code(self, session, "Command must include exactly one action: --list.");
-  auto filter = read_filter(*options);
+  auto filter = read_group_filter(*options);
   if (!filter) return print_with_trace(session, filter.error());
   if (auto code = check_groups_words(self, *options, session)) return *code;
   auto code = list_groups_of_cluster(*options, *filter, session);

@@ -10,79 +10,79 @@
 namespace cordwood::cli {
 namespace {
 
-enum class Cell { text, number, truth };
+enum class JsonCell { text, number, truth };
 
-struct Column {
+struct JsonColumn {
   std::string_view title;
   std::string_view field;
-  Cell cell;
+  JsonCell cell;
 };
 
-constexpr Column kColumns[] = {
-    {"#MEMBERS", "memberCount", Cell::number},
-    {"#PARTITIONS", "partitionCount", Cell::number},
-    {"ASSIGNMENT-STRATEGY", "assignorName", Cell::text},
-    {"CLIENT-ID", "clientId", Cell::text},
-    {"CONSUMER-ID", "memberId", Cell::text},
-    {"COORDINATOR (ID)", "coordinator", Cell::text},
-    {"CURRENT-ASSIGNMENT", "assignment", Cell::text},
-    {"CURRENT-EPOCH", "memberEpoch", Cell::number},
-    {"CURRENT-OFFSET", "committedOffset", Cell::number},
-    {"CoordinatorEpoch", "coordinatorEpoch", Cell::number},
-    {"Coordinator", "coordinatorId", Cell::number},
-    {"CoordinatorId", "coordinatorId", Cell::number},
-    {"CurrentTransactionStartOffset", "currentTxnStartOffset", Cell::number},
-    {"CurrentTransactionStartTimeMs", "transactionStartTimeMs", Cell::number},
-    {"DirectoryId", "replicaDirectoryId", Cell::text},
-    {"Duration(min)", "durationMinutes", Cell::number},
-    {"GROUP", "groupId", Cell::text},
-    {"GROUP-EPOCH", "groupEpoch", Cell::number},
-    {"GROUP-INSTANCE-ID", "groupInstanceId", Cell::text},
-    {"HOST", "clientHost", Cell::text},
-    {"LAG", "lag", Cell::number},
-    {"LEADER-EPOCH", "committedLeaderEpoch", Cell::number},
-    {"LOG-END-OFFSET", "logEndOffset", Cell::number},
-    {"Lag", "lag", Cell::number},
-    {"LastCaughtUpTimestamp", "lastCaughtUpTimestamp", Cell::text},
-    {"LastFetchTimestamp", "lastFetchTimestamp", Cell::text},
-    {"LastSequence", "lastSequence", Cell::number},
-    {"LastTimestamp", "lastTimestamp", Cell::number},
-    {"LatestCoordinatorEpoch", "coordinatorEpoch", Cell::number},
-    {"LogEndOffset", "logEndOffset", Cell::number},
-    {"NEW-OFFSET", "newOffset", Cell::number},
-    {"NodeId", "replicaId", Cell::number},
-    {"PARTITION", "partition", Cell::number},
-    {"Partition", "partition", Cell::number},
-    {"ProducerEpoch", "producerEpoch", Cell::number},
-    {"ProducerId", "producerId", Cell::number},
-    {"STATE", "groupState", Cell::text},
-    {"STATUS", "status", Cell::text},
-    {"StartOffset", "startOffset", Cell::number},
-    {"Status", "status", Cell::text},
-    {"TARGET-ASSIGNMENT", "targetAssignment", Cell::text},
-    {"TARGET-ASSIGNMENT-EPOCH", "assignmentEpoch", Cell::number},
-    {"TARGET-EPOCH", "assignmentEpoch", Cell::number},
-    {"TOPIC", "topic", Cell::text},
-    {"TYPE", "groupType", Cell::text},
-    {"Topic", "topic", Cell::text},
-    {"TopicPartitions", "topicPartitions", Cell::text},
-    {"TransactionDurationMs", "transactionDurationMs", Cell::number},
-    {"TransactionState", "transactionState", Cell::text},
-    {"TransactionTimeoutMs", "transactionTimeoutMs", Cell::number},
-    {"TransactionalId", "transactionalId", Cell::text},
-    {"UPGRADED", "upgraded", Cell::truth},
+constexpr JsonColumn kJsonColumns[] = {
+    {"#MEMBERS", "memberCount", JsonCell::number},
+    {"#PARTITIONS", "partitionCount", JsonCell::number},
+    {"ASSIGNMENT-STRATEGY", "assignorName", JsonCell::text},
+    {"CLIENT-ID", "clientId", JsonCell::text},
+    {"CONSUMER-ID", "memberId", JsonCell::text},
+    {"COORDINATOR (ID)", "coordinator", JsonCell::text},
+    {"CURRENT-ASSIGNMENT", "assignment", JsonCell::text},
+    {"CURRENT-EPOCH", "memberEpoch", JsonCell::number},
+    {"CURRENT-OFFSET", "committedOffset", JsonCell::number},
+    {"CoordinatorEpoch", "coordinatorEpoch", JsonCell::number},
+    {"Coordinator", "coordinatorId", JsonCell::number},
+    {"CoordinatorId", "coordinatorId", JsonCell::number},
+    {"CurrentTransactionStartOffset", "currentTxnStartOffset", JsonCell::number},
+    {"CurrentTransactionStartTimeMs", "transactionStartTimeMs", JsonCell::number},
+    {"DirectoryId", "replicaDirectoryId", JsonCell::text},
+    {"Duration(min)", "durationMinutes", JsonCell::number},
+    {"GROUP", "groupId", JsonCell::text},
+    {"GROUP-EPOCH", "groupEpoch", JsonCell::number},
+    {"GROUP-INSTANCE-ID", "groupInstanceId", JsonCell::text},
+    {"HOST", "clientHost", JsonCell::text},
+    {"LAG", "lag", JsonCell::number},
+    {"LEADER-EPOCH", "committedLeaderEpoch", JsonCell::number},
+    {"LOG-END-OFFSET", "logEndOffset", JsonCell::number},
+    {"Lag", "lag", JsonCell::number},
+    {"LastCaughtUpTimestamp", "lastCaughtUpTimestamp", JsonCell::text},
+    {"LastFetchTimestamp", "lastFetchTimestamp", JsonCell::text},
+    {"LastSequence", "lastSequence", JsonCell::number},
+    {"LastTimestamp", "lastTimestamp", JsonCell::number},
+    {"LatestCoordinatorEpoch", "coordinatorEpoch", JsonCell::number},
+    {"LogEndOffset", "logEndOffset", JsonCell::number},
+    {"NEW-OFFSET", "newOffset", JsonCell::number},
+    {"NodeId", "replicaId", JsonCell::number},
+    {"PARTITION", "partition", JsonCell::number},
+    {"Partition", "partition", JsonCell::number},
+    {"ProducerEpoch", "producerEpoch", JsonCell::number},
+    {"ProducerId", "producerId", JsonCell::number},
+    {"STATE", "groupState", JsonCell::text},
+    {"STATUS", "status", JsonCell::text},
+    {"StartOffset", "startOffset", JsonCell::number},
+    {"Status", "status", JsonCell::text},
+    {"TARGET-ASSIGNMENT", "targetAssignment", JsonCell::text},
+    {"TARGET-ASSIGNMENT-EPOCH", "assignmentEpoch", JsonCell::number},
+    {"TARGET-EPOCH", "assignmentEpoch", JsonCell::number},
+    {"TOPIC", "topic", JsonCell::text},
+    {"TYPE", "groupType", JsonCell::text},
+    {"Topic", "topic", JsonCell::text},
+    {"TopicPartitions", "topicPartitions", JsonCell::text},
+    {"TransactionDurationMs", "transactionDurationMs", JsonCell::number},
+    {"TransactionState", "transactionState", JsonCell::text},
+    {"TransactionTimeoutMs", "transactionTimeoutMs", JsonCell::number},
+    {"TransactionalId", "transactionalId", JsonCell::text},
+    {"UPGRADED", "upgraded", JsonCell::truth},
 };
 
-const Column& column_of(std::string_view title) {
-  auto found = std::ranges::find(kColumns, title, &Column::title);
-  CHECK(found != std::end(kColumns), "no field for the column {}", title);
+const JsonColumn& json_column_of(std::string_view title) {
+  auto found = std::ranges::find(kJsonColumns, title, &JsonColumn::title);
+  CHECK(found != std::end(kJsonColumns), "no field for the column {}", title);
   return *found;
 }
 
-boost::json::value value_of(const std::string& cell, Cell kind) {
-  if (cell == "-" || (kind != Cell::text && (cell == "None" || cell == "null"))) return nullptr;
-  if (kind == Cell::truth) return cell == "true";
-  if (kind == Cell::number) {
+boost::json::value json_of_cell(const std::string& cell, JsonCell kind) {
+  if (cell == "-" || (kind != JsonCell::text && (cell == "None" || cell == "null"))) return nullptr;
+  if (kind == JsonCell::truth) return cell == "true";
+  if (kind == JsonCell::number) {
     if (auto number = parse_java_long(cell)) return *number;
   }
   return boost::json::value(cell);
@@ -95,8 +95,8 @@ std::string rows_as_json_lines(const std::vector<std::string>& titles, const std
   for (const auto& row : rows) {
     boost::json::object object;
     for (std::size_t i = 0; i < titles.size() && i < row.size(); ++i) {
-      const Column& column = column_of(titles[i]);
-      object[column.field] = value_of(row[i], column.cell);
+      const JsonColumn& column = json_column_of(titles[i]);
+      object[column.field] = json_of_cell(row[i], column.cell);
     }
     text += boost::json::serialize(object) + "\n";
   }

@@ -19,9 +19,9 @@ using Done = std::monostate;
 
 constexpr std::string_view kIsItValid = "Is this a valid controller configuration file?";
 
-std::unexpected<JavaError> refuse(std::string message) { return std::unexpected(terse_exception(std::move(message))); }
+std::unexpected<JavaError> refuse_change(std::string message) { return std::unexpected(terse_exception(std::move(message))); }
 
-std::vector<std::string> listed(std::string_view text) {
+std::vector<std::string> listed_items(std::string_view text) {
   std::vector<std::string> items;
   for (const std::string& item : split_as_java(text, ',')) {
     if (auto trimmed = java_trimmed(item); !trimmed.empty()) items.emplace_back(trimmed);
@@ -32,7 +32,7 @@ std::vector<std::string> listed(std::string_view text) {
 // "NAME://host:port" each; a listener on all addresses is reached as this machine.
 std::map<std::string, ControllerEndpoint> endpoints_of(std::string_view text) {
   std::map<std::string, ControllerEndpoint> endpoints;
-  for (const std::string& item : listed(text)) {
+  for (const std::string& item : listed_items(text)) {
     auto name_end = item.find("://");
     auto port_at = item.rfind(':');
     if (name_end == std::string::npos || port_at <= name_end + 2) continue;
@@ -47,9 +47,9 @@ std::map<std::string, ControllerEndpoint> endpoints_of(std::string_view text) {
 // The id that the formatted directory has.
 Tried<Uuid> directory_id_of(const std::string& directory, Session& session) {
   auto meta = read_properties_file(session, directory + "/meta.properties");
-  if (!meta) return refuse(fmt::format("Unable to read meta.properties from {}", directory));
+  if (!meta) return refuse_change(fmt::format("Unable to read meta.properties from {}", directory));
   std::string text = property(*meta, "directory.id");
-  if (text.empty()) return refuse(fmt::format("No directory id found in {}", directory));
+  if (text.empty()) return refuse_change(fmt::format("No directory id found in {}", directory));
   return parse_directory_id(text);
 }
 
@@ -87,37 +87,37 @@ Tried<Uuid> parse_directory_id(std::string_view text) {
 Tried<NewController> new_controller(const Properties& properties, Session& session) {
   NewController controller;
   std::string id = property(properties, "node.id");
-  if (id.empty()) return refuse(fmt::format("node.id not found in configuration file. {}", kIsItValid));
+  if (id.empty()) return refuse_change(fmt::format("node.id not found in configuration file. {}", kIsItValid));
   auto number = parse_java_int(id);
   if (!number) return std::unexpected(number_format(id));
-  if (*number < 0) return refuse(fmt::format("node.id was negative in configuration file. {}", kIsItValid));
+  if (*number < 0) return refuse_change(fmt::format("node.id was negative in configuration file. {}", kIsItValid));
   controller.id = *number;
-  auto roles = listed(property(properties, "process.roles"));
+  auto roles = listed_items(property(properties, "process.roles"));
   if (std::ranges::find(roles, "controller") == roles.end()) {
-    return refuse(fmt::format("process.roles did not contain 'controller' in configuration file. {}", kIsItValid));
+    return refuse_change(fmt::format("process.roles did not contain 'controller' in configuration file. {}", kIsItValid));
   }
   std::string directory = property(properties, "metadata.log.dir");
-  auto directories = listed(property(properties, "log.dirs"));
+  auto directories = listed_items(property(properties, "log.dirs"));
   if (directory.empty() && !directories.empty()) directory = directories.front();
-  if (directory.empty()) return refuse(fmt::format("Neither metadata.log.dir nor log.dirs were found. {}", kIsItValid));
+  if (directory.empty()) return refuse_change(fmt::format("Neither metadata.log.dir nor log.dirs were found. {}", kIsItValid));
   controller.directory_id = NEED(directory_id_of(directory, session));
   auto endpoints = endpoints_of(property(properties, "listeners"));
   for (auto& [name, endpoint] : endpoints_of(property(properties, "advertised.listeners"))) endpoints[name] = endpoint;
-  for (const std::string& name : listed(property(properties, "controller.listener.names"))) {
+  for (const std::string& name : listed_items(property(properties, "controller.listener.names"))) {
     auto found = endpoints.find(name);
-    if (found == endpoints.end()) return refuse(fmt::format("Cannot find information about controller listener name: {}", name));
+    if (found == endpoints.end()) return refuse_change(fmt::format("Cannot find information about controller listener name: {}", name));
     controller.endpoints.push_back(found->second);
   }
-  if (controller.endpoints.empty()) return refuse(fmt::format("controller.listener.names was not found. {}", kIsItValid));
+  if (controller.endpoints.empty()) return refuse_change(fmt::format("controller.listener.names was not found. {}", kIsItValid));
   return controller;
 }
 
 Tried<Done> add_controller(const Options& options, const std::string& config, client::Cluster& cluster, Session& session) {
   if (config.empty()) {
-    return refuse("You must supply the configuration file of the controller you are adding when using add-controller.");
+    return refuse_change("You must supply the configuration file of the controller you are adding when using add-controller.");
   }
   auto properties = read_properties_file(session, config);
-  if (!properties) return refuse(fmt::format("Properties file {} does not exist.", config));
+  if (!properties) return refuse_change(fmt::format("Properties file {} does not exist.", config));
   auto controller = NEED(new_controller(*properties, session));
   bool dry = options.has("dry-run");
   if (!dry) {
@@ -137,9 +137,9 @@ Tried<Done> add_controller(const Options& options, const std::string& config, cl
 
 Tried<Done> remove_controller(const Options& options, client::Cluster& cluster, Session& session) {
   std::int32_t id = NEED(tried(options.int_value("controller-id"))).value_or(-1);
-  if (id < 0) return refuse(fmt::format("Invalid negative --controller-id: {}", id));
+  if (id < 0) return refuse_change(fmt::format("Invalid negative --controller-id: {}", id));
   auto directory = parse_directory_id(options.values("controller-directory-id").front());
-  if (!directory) return refuse(fmt::format("Failed to parse --controller-directory-id: {}", directory.error().message));
+  if (!directory) return refuse_change(fmt::format("Failed to parse --controller-directory-id: {}", directory.error().message));
   bool dry = options.has("dry-run");
   if (!dry) {
     protocol::RemoveRaftVoterRequest request;

@@ -544,14 +544,14 @@ class Reassigner {
 };
 
 // What may and must be given with an action, beside --command-config.
-struct Action {
+struct ReassignAction {
   std::string_view name;
   Tried<Done> (Reassigner::*run)();
   std::vector<std::string_view> required;
   std::vector<std::string_view> permitted;
 };
 
-const Action kActions[] = {
+const ReassignAction kReassignActions[] = {
     {"generate", &Reassigner::generate, {"topics-to-move-json-file", "broker-list"}, {"bootstrap-server", "disable-rack-aware"}},
     {"execute", &Reassigner::execute, {"reassignment-json-file"},
      {"bootstrap-server", "throttle", "replica-alter-log-dirs-throttle", "timeout", "additional", "disallow-replication-factor-change"}},
@@ -562,10 +562,10 @@ const Action kActions[] = {
 };
 
 // The action; or the exit code when the words make no sense together.
-std::variant<const Action*, int> chosen_action(const Command& self, const Options& options, Session& session) {
-  const Action* chosen = nullptr;
+std::variant<const ReassignAction*, int> chosen_action(const Command& self, const Options& options, Session& session) {
+  const ReassignAction* chosen = nullptr;
   int count = 0;
-  for (const Action& action : kActions) {
+  for (const ReassignAction& action : kReassignActions) {
     if (!options.has(action.name)) continue;
     chosen = &action;
     ++count;
@@ -593,7 +593,7 @@ std::variant<const Action*, int> chosen_action(const Command& self, const Option
   return chosen;
 }
 
-Tried<Done> act(const Action& action, const Options& options, Session& session) {
+Tried<Done> act_on_partitions(const ReassignAction& action, const Options& options, Session& session) {
   auto servers = NEED(tried(options.value("bootstrap-server")));
   if (!servers) return std::unexpected(terse_exception("--bootstrap-controller is not served by Cordwood's commands: give --bootstrap-server"));
   auto config = NEED(tried(options.value("command-config")));
@@ -615,7 +615,7 @@ int run_reassign_partitions(const Command& self, const Words& words, Session& se
   if (auto code = help_or_version(self, *options, session, kAboutReassignment)) return *code;
   auto action = chosen_action(self, *options, session);
   if (const int* code = std::get_if<int>(&action)) return *code;
-  auto done = act(*std::get<const Action*>(action), *options, session);
+  auto done = act_on_partitions(*std::get<const ReassignAction*>(action), *options, session);
   if (done) return 0;
   const JavaError& error = done.error();
   if (error.java_class == terse_exception("").java_class) session.out.print("{}\n", error.message);

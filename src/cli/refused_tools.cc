@@ -42,6 +42,9 @@ constexpr Command kRefused[] = {
     refused("metadata-shell", "kafka-metadata-shell", "is refused: dump-log and explain tell the same",
             "it looks through a snapshot of a cluster's metadata; kafka-dump-log --cluster-metadata-decoder prints such a snapshot or log, record by "
             "record, and 'cordwood explain' says what a directory holds"),
+    refused("replica-verification", "kafka-replica-verification", "is refused: there is one replica",
+            "it compares the replicas of partitions, and is deprecated in Kafka; Cordwood has one replica of each, which 'cordwood verify' checks. "
+            "How far the replicas of a cluster of Kafka are: kafka-topics --describe --under-replicated-partitions"),
     refused("run-class", "kafka-run-class", "is refused: there are no classes of Java to run",
             CORDWOOD_NO_JAVA "'cordwood help' shows the commands that stand for Kafka's tools"),
     refused("share-consumer-perf-test", "kafka-share-consumer-perf-test", "is refused: there are no share groups",

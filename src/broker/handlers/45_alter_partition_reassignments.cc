@@ -14,14 +14,14 @@ using protocol::AlterPartitionReassignmentsRequest;
 using protocol::AlterPartitionReassignmentsResponse;
 using protocol::ErrorCode;
 
-AlterPartitionReassignmentsResponse refused_as_a_whole(const AlterPartitionReassignmentsRequest& request, ErrorCode code) {
+AlterPartitionReassignmentsResponse reassignment_refused(const AlterPartitionReassignmentsRequest& request, ErrorCode code) {
   AlterPartitionReassignmentsResponse response;
   response.allow_replication_factor_change = request.allow_replication_factor_change;
   response.error_code = code;
   return response;
 }
 
-AlterPartitionReassignmentsResponse answer_of(const AlterPartitionReassignmentsRequest& request,
+AlterPartitionReassignmentsResponse reassignment_answer(const AlterPartitionReassignmentsRequest& request,
                                               const std::vector<metadata::ReassignedTopic>& topics) {
   AlterPartitionReassignmentsResponse response;
   response.allow_replication_factor_change = request.allow_replication_factor_change;
@@ -41,7 +41,7 @@ void handle_alter_partition_reassignments(Broker& broker, Exchange exchange) {
   auto request = std::make_shared<AlterPartitionReassignmentsRequest>();
   if (!exchange.decode(*request)) return;
   if (authorise(exchange, Operation::alter, Resource::cluster, kClusterResource) == Verdict::denied) {
-    exchange.answer(refused_as_a_whole(*request, ErrorCode::CLUSTER_AUTHORIZATION_FAILED));
+    exchange.answer(reassignment_refused(*request, ErrorCode::CLUSTER_AUTHORIZATION_FAILED));
     return;
   }
   auto waiting = std::make_shared<Exchange>(std::move(exchange));
@@ -51,7 +51,7 @@ void handle_alter_partition_reassignments(Broker& broker, Exchange exchange) {
     decision.records = std::move(decided.records);
     decision.done = [request, topics = std::move(decided.topics),
                      waiting](const Result<std::shared_ptr<const metadata::Image>>& outcome) {
-      waiting->answer(outcome ? answer_of(*request, topics) : refused_as_a_whole(*request, ErrorCode::KAFKA_STORAGE_ERROR));
+      waiting->answer(outcome ? reassignment_answer(*request, topics) : reassignment_refused(*request, ErrorCode::KAFKA_STORAGE_ERROR));
     };
     return decision;
   });

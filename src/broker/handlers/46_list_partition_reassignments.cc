@@ -14,7 +14,7 @@ namespace {
 using protocol::ListPartitionReassignmentsRequest;
 using protocol::ListPartitionReassignmentsResponse;
 
-std::vector<std::int32_t> ids(const std::vector<NodeId>& nodes) {
+std::vector<std::int32_t> ids_of(const std::vector<NodeId>& nodes) {
   std::vector<std::int32_t> result;
   for (NodeId node : nodes) result.push_back(node.value);
   return result;
@@ -29,7 +29,7 @@ void add_topic(const metadata::TopicState& topic, const std::vector<std::int32_t
   for (const auto& [index, partition] : topic.partitions) {
     if (!metadata::is_reassigned(partition) || (only != nullptr && !wanted.contains(index.value))) continue;
     entry.partitions.push_back(
-        {index.value, ids(partition.replicas), ids(partition.adding_replicas), ids(partition.removing_replicas)});
+        {index.value, ids_of(partition.replicas), ids_of(partition.adding_replicas), ids_of(partition.removing_replicas)});
   }
   if (!entry.partitions.empty()) response.topics.push_back(std::move(entry));
 }

@@ -11,21 +11,21 @@ using protocol::ErrorCode;
 using Request = protocol::AlterPartitionReassignmentsRequest;
 using Nodes = std::vector<NodeId>;
 
-bool contains(const Nodes& nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
+bool among(const Nodes& nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
 
 Nodes those_in(const Nodes& nodes, const Nodes& wanted) {
   Nodes result;
-  std::ranges::copy_if(nodes, std::back_inserter(result), [&](NodeId node) { return contains(wanted, node); });
+  std::ranges::copy_if(nodes, std::back_inserter(result), [&](NodeId node) { return among(wanted, node); });
   return result;
 }
 
 Nodes those_not_in(const Nodes& nodes, const Nodes& unwanted) {
   Nodes result;
-  std::ranges::copy_if(nodes, std::back_inserter(result), [&](NodeId node) { return !contains(unwanted, node); });
+  std::ranges::copy_if(nodes, std::back_inserter(result), [&](NodeId node) { return !among(unwanted, node); });
   return result;
 }
 
-std::vector<std::int32_t> ids(const Nodes& nodes) {
+std::vector<std::int32_t> wire_ids(const Nodes& nodes) {
   std::vector<std::int32_t> result;
   for (NodeId node : nodes) result.push_back(node.value);
   return result;
@@ -64,7 +64,7 @@ std::optional<PartitionChangeRecord> change_to(const Replicas& next, const Topic
   bool changes = false;
   auto set = [&](std::optional<std::vector<std::int32_t>>& field, const Nodes& now, const Nodes& then) {
     if (now == then) return;
-    field = ids(then);
+    field = wire_ids(then);
     changes = true;
   };
   set(change.replicas, partition.replicas, next.replicas);
@@ -76,8 +76,8 @@ std::optional<PartitionChangeRecord> change_to(const Replicas& next, const Topic
   if (!changes) return std::nullopt;
   // Who lost a replica must learn of it: a new leader epoch. A leader that goes hands over to one in sync.
   bool shrinks = !those_not_in(partition.replicas, next.replicas).empty();
-  if (partition.leader && (shrinks || !contains(next.isr, *partition.leader))) {
-    change.leader = contains(next.isr, *partition.leader) ? partition.leader->value : next.isr.front().value;
+  if (partition.leader && (shrinks || !among(next.isr, *partition.leader))) {
+    change.leader = among(next.isr, *partition.leader) ? partition.leader->value : next.isr.front().value;
   }
   return change;
 }
