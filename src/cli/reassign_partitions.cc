@@ -24,7 +24,7 @@ constexpr std::string_view kAboutReassignment = "This tool helps to move topic p
 
 constexpr OptionSpec kReassignOptions[] = {
     {.name = "bootstrap-server", .argument = "HOST:PORT,…", .help = "brokers to start from"},
-    {.name = "bootstrap-controller", .argument = "HOST:PORT,…", .help = "controllers to start from, for --list and --cancel (not served by Cordwood's commands)"},
+    {.name = "bootstrap-controller", .argument = "HOST:PORT,…", .help = "controllers to start from, for --list and --cancel"},
     {.name = "command-config", .argument = "FILE", .help = "properties of the client"},
     {.name = "generate", .help = "print where the partitions of some topics are, and where they could be instead; nothing is changed"},
     {.name = "execute", .help = "begin to move partitions as a file says"},
@@ -594,11 +594,12 @@ std::variant<const ReassignAction*, int> chosen_action(const Command& self, cons
 }
 
 Tried<Done> act_on_partitions(const ReassignAction& action, const Options& options, Session& session) {
-  auto servers = NEED(tried(options.value("bootstrap-server")));
-  if (!servers) return std::unexpected(terse_exception("--bootstrap-controller is not served by Cordwood's commands: give --bootstrap-server"));
+  const bool of_controllers = options.has("bootstrap-controller");
+  auto servers = NEED(tried(options.value(of_controllers ? "bootstrap-controller" : "bootstrap-server")));
   auto config = NEED(tried(options.value("command-config")));
   client::ClusterOptions defaults;
   defaults.client_id = "reassign-partitions-tool";
+  if (of_controllers) defaults.endpoints = client::Endpoints::controllers;
   auto admin = NEED(make_admin_client(session, *servers, config.value_or(""), defaults));
   Reassigner reassigner(options, session, admin->cluster);
   return (reassigner.*action.run)();
