@@ -239,6 +239,7 @@ COMMON = [
 # Lists that Kafka's tools make of sets whose order changes with every process.
 SETS = [r"takes (?:one of these|the following) options: (.*)$", r"takes at most one of these options: (.*)$",
         r"requires one of the following scenarios: \[(.*)\]$", r"only accepts one of (.*)$", r"Valid (?:states|types) are: (.*)$",
+        r"^SCRAM credential configs for user-principal '.*' are (.*)$",  # the broker's
         r"Option\(s\) \[(.*)\] are unavailable", r'^Option combination "\[(.*)\]" can\'t be used']
 
 

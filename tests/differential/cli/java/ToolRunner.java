@@ -88,8 +88,9 @@ public class ToolRunner {
             return new ArrayList<>(Arrays.asList(threads).subList(0, count));
         }
 
-        // Gives the names of the threads that did not end within two seconds. One stop() is not enough for a thread that
-        // catches it.
+        // Gives the names of the threads that did not end within two seconds. Most do when they are interrupted; stop() is for the
+        // others, and late, since a class whose initializer it cuts off is lost to all runs that follow. One stop() is not enough
+        // for a thread that catches it.
         @SuppressWarnings("removal")
         List<String> end() throws InterruptedException {
             synchronized (this) {
@@ -97,6 +98,8 @@ public class ToolRunner {
             }
             long deadline = System.nanoTime() + 2_000_000_000L;
             for (Thread thread : alive()) thread.interrupt();
+            long patience = System.nanoTime() + 300_000_000L;
+            while (!alive().isEmpty() && System.nanoTime() < patience) Thread.sleep(5);
             for (List<Thread> left = alive(); !left.isEmpty() && System.nanoTime() < deadline; left = alive()) {
                 for (Thread thread : left) thread.stop();
                 left.get(0).join(50);
