@@ -396,7 +396,7 @@ class KafkasTools:
         self.tools = self.start()
         self.left = []
 
-    def run(self, words, stdin, seconds):
+    def run(self, words, stdin, seconds, again=True):
         try:
             answer = self.tools.ask({"main": MAIN_CLASSES[words[0]], "args": words[1:], "seconds": seconds,
                                      "stdin": base64.b64encode(stdin.encode()).decode()}, seconds + 30)
@@ -406,7 +406,12 @@ class KafkasTools:
         self.left += answer["left"]
         if len(self.left) > self.MOST_LEFT_THREADS:
             self.replace_tools()
-        return answer["code"], base64.b64decode(answer["out"]).decode(errors="replace"), base64.b64decode(answer["err"]).decode(errors="replace")
+        out, err = (base64.b64decode(answer[stream]).decode(errors="replace") for stream in ("out", "err"))
+        if "NoClassDefFoundError: Could not initialize class" in err and again:
+            # A thread that had to be stopped was initializing that class, which this process has lost.
+            self.replace_tools()
+            return self.run(words, stdin, seconds, again=False)
+        return answer["code"], out, err
 
     def close(self):
         self.steps.kill()

@@ -260,6 +260,7 @@ public class ToolRunner {
     public static void main(String[] arguments) throws Exception {
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         LoggerFactory.getLogger(ToolRunner.class);  // what it says at its start is no tool's
+        new Throwable().printStackTrace(new PrintStream(OutputStream.nullOutputStream()));  // its classes are there, see end()
         System.setIn(ROUTED_IN);
         System.setOut(routed(false));
         System.setErr(routed(true));
