@@ -1,4 +1,5 @@
-// base/sha2.h — SHA-256 and SHA-512 (FIPS 180-4), HMAC (RFC 2104) and PBKDF2 (RFC 8018), for SCRAM credentials (RFC 5802).
+// base/sha2.h — SHA-256 and SHA-512 (FIPS 180-4), HMAC (RFC 2104) and PBKDF2 (RFC 8018), for SCRAM credentials (RFC
+// 5802).
 //
 // Plain and slow, a few megabytes a second: for credentials, not for data.
 #pragma once

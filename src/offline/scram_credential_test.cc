@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "offline/rendering.h"
 #include "offline/records/message_json.h"
+#include "offline/rendering.h"
 
 namespace cordwood::offline {
 namespace {
@@ -28,11 +28,13 @@ TEST(ScramCredential, KeysAreKafkas) {
 
   const auto z = parse_scram_credential("SCRAM-SHA-512=[name=Z,password=é,salt=YWJj]", random);
   ASSERT_TRUE(z) << z.error().what;
-  EXPECT_EQ(to_base64(z->stored_key), "/JGJ2F5wPpQMwn6X2pNTXtKYGvzMzF0Lh5XKxK7T5F6Fb/WiAiR2Y0hQU/g0pCLtHW8p1ieJnllWmLWcBk26ZA==");
+  EXPECT_EQ(to_base64(z->stored_key),
+            "/JGJ2F5wPpQMwn6X2pNTXtKYGvzMzF0Lh5XKxK7T5F6Fb/WiAiR2Y0hQU/g0pCLtHW8p1ieJnllWmLWcBk26ZA==");
 
   const auto salted = parse_scram_credential("SCRAM-SHA-256=[name=a,salt=YWJj,saltedpassword=yyyy]", random);
   ASSERT_TRUE(salted) << salted.error().what;
-  EXPECT_TRUE(shown_scram_credential(*salted).starts_with("UserScramCredentialRecord(name='a', mechanism=1, salt=[97, 98, 99], storedKey=[-127, 61, 44, 92, "));
+  EXPECT_TRUE(shown_scram_credential(*salted).starts_with(
+      "UserScramCredentialRecord(name='a', mechanism=1, salt=[97, 98, 99], storedKey=[-127, 61, 44, 92, "));
 }
 
 TEST(ScramCredential, ASaltIsMadeWhenNoneIsGiven) {
@@ -53,9 +55,12 @@ TEST(ScramCredential, MistakesAreToldInKafkasWords) {
   EXPECT_EQ(refusal("SCRAM-SHA-256=[]"), "No equals sign found in SCRAM component: ");
   EXPECT_EQ(refusal("SCRAM-SHA-256=[password=x]"), "You must supply 'name' to add-scram");
   EXPECT_EQ(refusal("SCRAM-SHA-256=[name=a]"), "You must supply one of 'password' or 'saltedpassword' to add-scram");
-  EXPECT_EQ(refusal("SCRAM-SHA-256=[name=a,saltedpassword=yyyy]"), "You must supply 'salt' with 'saltedpassword' to add-scram");
-  EXPECT_EQ(refusal("SCRAM-SHA-256=[name=a,password=x,iterations=100]"), "The 'iterations' value must be >= 4096 for add-scram using SCRAM_SHA_256");
-  EXPECT_EQ(refusal("SCRAM-SHA-512=[name=a,password=x,iterations=99999]"), "The 'iterations' value must be <= 16384 for add-scram using SCRAM_SHA_512");
+  EXPECT_EQ(refusal("SCRAM-SHA-256=[name=a,saltedpassword=yyyy]"),
+            "You must supply 'salt' with 'saltedpassword' to add-scram");
+  EXPECT_EQ(refusal("SCRAM-SHA-256=[name=a,password=x,iterations=100]"),
+            "The 'iterations' value must be >= 4096 for add-scram using SCRAM_SHA_256");
+  EXPECT_EQ(refusal("SCRAM-SHA-512=[name=a,password=x,iterations=99999]"),
+            "The 'iterations' value must be <= 16384 for add-scram using SCRAM_SHA_512");
   EXPECT_EQ(refusal("SCRAM-SHA-256=[name=a,password=x,iterations=abc]"), "Failed to parse iterations count: abc");
   EXPECT_EQ(refusal("SCRAM-SHA-256=[name=a,password=x,salt=*]"), "Failed to decode given salt: *");
   EXPECT_EQ(refusal("SCRAM-SHA-256=[name=a,salt=YWJj,saltedpassword=y*]"), "Failed to decode given saltedPassword: y*");

@@ -88,8 +88,9 @@ public class ToolRunner {
             return new ArrayList<>(Arrays.asList(threads).subList(0, count));
         }
 
-        // Gives the names of the threads that did not end within two seconds. One stop() is not enough for a thread that
-        // catches it.
+        // Gives the names of the threads that did not end within two seconds. Most do when they are interrupted; stop() is for the
+        // others, and late, since a class whose initializer it cuts off is lost to all runs that follow. One stop() is not enough
+        // for a thread that catches it.
         @SuppressWarnings("removal")
         List<String> end() throws InterruptedException {
             synchronized (this) {
@@ -97,6 +98,8 @@ public class ToolRunner {
             }
             long deadline = System.nanoTime() + 2_000_000_000L;
             for (Thread thread : alive()) thread.interrupt();
+            long patience = System.nanoTime() + 300_000_000L;
+            while (!alive().isEmpty() && System.nanoTime() < patience) Thread.sleep(5);
             for (List<Thread> left = alive(); !left.isEmpty() && System.nanoTime() < deadline; left = alive()) {
                 for (Thread thread : left) thread.stop();
                 left.get(0).join(50);
@@ -257,6 +260,7 @@ public class ToolRunner {
     public static void main(String[] arguments) throws Exception {
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         LoggerFactory.getLogger(ToolRunner.class);  // what it says at its start is no tool's
+        new Throwable().printStackTrace(new PrintStream(OutputStream.nullOutputStream()));  // its classes are there, see end()
         System.setIn(ROUTED_IN);
         System.setOut(routed(false));
         System.setErr(routed(true));
