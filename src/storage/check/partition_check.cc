@@ -11,6 +11,7 @@
 #include "storage/directory_files.h"
 #include "storage/forward_reader.h"
 #include "storage/index_check.h"
+#include "storage/producer_snapshots.h"
 #include "storage/producer_state.h"
 #include "storage/readable_batches.h"
 #include "storage/segment_file_name.h"
@@ -136,6 +137,108 @@ class TimeIndexFollower {
   std::optional<IndexFault> fault_;
 };
 
+// Compares the transaction index of each segment with the transactions that its batches abort. What open transactions there were
+// at a segment's begin a producer snapshot knows better than the batches before it, of which some may be lost.
+class TransactionFollower {
+ public:
+  Result<void> begin_segment(io::FileSystem& fs, const io::Path& directory, Offset base, bool there) {
+    base_ = base;
+    fault_.reset();
+    aborted_.clear();
+    entries_.clear();
+    markers_.clear();
+    is_torn_ = false;
+    const auto snapshot = read_producer_snapshot(fs, io::join(directory, segment_file_name(base, kSnapshotSuffix)));
+    if (snapshot) {
+      state_.clear();
+      // As of the beginning of time: nobody has expired.
+      for (const ProducerEntry& entry : *snapshot) state_.restore(entry, TimestampMs{0});
+    }
+    if (!there) return {};
+    const ByteVector bytes = TRY(io::read_file(fs, io::join(directory, segment_file_name(base, kTxnIndexSuffix)), kLongestSmallFile));
+    decode(bytes);
+    return {};
+  }
+
+  void see(const record::BatchHeader& header, BytesView bytes) {
+    if (first_batches_.size() < kMostRemembered && header.is_transactional() && !header.is_control()) {
+      first_batches_.emplace(header.producer_id, header.base_offset);
+    }
+    if (header.is_control()) markers_.emplace(header.base_offset, header.producer_id);
+    const Result<std::optional<CompletedTransaction>> completed = note_batch(state_, header, bytes);
+    if (!completed || !*completed) return;
+    // The data of some transactions went with compaction, or lies below the log start: then there is nothing to hide.
+    const auto first = first_batches_.find((*completed)->producer_id);
+    const bool has_data = first != first_batches_.end() && first->second == (*completed)->first_offset;
+    if (first != first_batches_.end()) first_batches_.erase(first);
+    if ((*completed)->aborted && has_data) {
+      aborted_.push_back({(*completed)->producer_id, (*completed)->first_offset, (*completed)->last_offset, state_.last_stable_offset_after(**completed)});
+    }
+  }
+  void skip_damage() { is_torn_ = true; }
+  void note_gap() { has_gaps_ = true; }
+
+  // The first thing that is wrong with the index of the segment.
+  std::optional<IndexFault> end_segment() {
+    // What a damaged log holds of a transaction may be less than the index rightly tells.
+    if (is_torn_) return fault_;
+    for (const AbortedEntry& transaction : aborted_) {
+      const auto entry = std::ranges::find(entries_, transaction.last_offset, &AbortedEntry::last_offset);
+      const bool is_told = entry != entries_.end() && entry->producer_id == transaction.producer_id &&
+                           (has_gaps_ ? entry->first_offset <= transaction.first_offset : entry->first_offset == transaction.first_offset) &&
+                           entry->last_stable_offset <= transaction.last_stable_offset;
+      if (is_told) continue;
+      refuse(static_cast<std::size_t>(entry - entries_.begin()),
+             fmt::format("the transaction of producer {}, offsets {} to {}, was aborted, and the file does not say so", transaction.producer_id,
+                         transaction.first_offset, transaction.last_offset));
+    }
+    // Compaction takes markers away and leaves their entries.
+    for (std::size_t i = 0; i < entries_.size() && !has_gaps_; ++i) {
+      const auto marker = markers_.find(entries_[i].last_offset);
+      if (marker != markers_.end() && marker->second == entries_[i].producer_id) continue;
+      refuse(i, fmt::format("at offset {} no transaction of producer {} ends", entries_[i].last_offset, entries_[i].producer_id));
+    }
+    return fault_;
+  }
+
+ private:
+  static constexpr std::size_t kMostRemembered = 1'000'000;
+
+  void decode(BytesView bytes) {
+    constexpr auto kEntrySize = static_cast<std::size_t>(TxnIndex::kEntrySize);
+    std::size_t at = 0;
+    for (; at + kEntrySize <= bytes.size(); at += kEntrySize) {
+      ByteReader in(bytes.subspan(at, kEntrySize));
+      const std::int16_t version = in.i16();
+      AbortedEntry entry;
+      entry.producer_id = in.i64();
+      entry.first_offset = Offset{in.i64()};
+      entry.last_offset = Offset{in.i64()};
+      entry.last_stable_offset = Offset{in.i64()};
+      if (version != 0) refuse(entries_.size(), fmt::format("version {}", version));
+      const bool follows = entries_.empty() || entry.last_offset > entries_.back().last_offset;
+      if (!follows || entry.last_offset < base_ || entry.first_offset < Offset{0} || entry.first_offset > entry.last_offset || entry.producer_id < 0) {
+        refuse(entries_.size(), fmt::format("a transaction of {} to {}", entry.first_offset, entry.last_offset));
+      }
+      entries_.push_back(entry);
+    }
+    if (at != bytes.size()) refuse(entries_.size(), fmt::format("{} bytes at the end are no entry", bytes.size() - at));
+  }
+  void refuse(std::size_t entry, std::string why) {
+    if (!fault_) fault_ = {FilePosition{static_cast<std::int64_t>(entry) * TxnIndex::kEntrySize}, std::move(why)};
+  }
+
+  ProducerState state_{DurationMs{INT64_MAX}};
+  std::map<std::int64_t, Offset> first_batches_;  // of open transactions, as the batches tell; by producer
+  Offset base_;
+  std::vector<AbortedEntry> entries_;         // of the segment's file
+  std::vector<AbortedEntry> aborted_;         // by its batches
+  std::map<Offset, std::int64_t> markers_;    // of the segment, with their producers
+  bool has_gaps_ = false;                     // offsets are missing: it was compacted, or repaired
+  bool is_torn_ = false;
+  std::optional<IndexFault> fault_;
+};
+
 struct SegmentFiles {
   bool log = false;
   bool offset_index = false;
@@ -159,6 +262,7 @@ class PartitionChecker {
     for (const auto& [base, files] : segments_) TRY(segment(base, files));
     TRY(epochs());
     TRY(topic_id());
+    check_.epochs = std::move(epochs_);
     return std::move(check_);
   }
 
@@ -222,10 +326,17 @@ class PartitionChecker {
     check_.bytes += end - FilePosition{0};
     OffsetIndexFollower offsets(TRY(small_file(files.offset_index, base, kOffsetIndexSuffix)), base);
     TimeIndexFollower times(TRY(small_file(files.time_index, base, kTimeIndexSuffix)), base);
+    const auto following = std::next(segments_.find(base));
+    next_base_ = following == segments_.end() ? Offset{INT64_MAX} : following->first;
+    TRY(transactions_.begin_segment(fs_, directory_, base, files.txn_index));
     ForwardReader reader(*log, end);
     FilePosition position{0};
     Offset next_offset = base;
     bool is_whole = true;
+    const std::int64_t batches_before = check_.batches;
+    const std::int64_t records_before = check_.records;
+    const std::size_t findings_before = check_.findings.size();
+    std::optional<Offset> first_offset;
     std::int64_t reported = 0;
     while (position < end) {
       std::string why;
@@ -235,9 +346,12 @@ class PartitionChecker {
         const FilePosition readable = TRY(damage(*log, base, position, end, next_offset, why));
         offsets.skip_to(readable);
         times.skip_damage();
+        transactions_.skip_damage();
         position = readable;
         continue;
       }
+      if (!first_offset) first_offset = batch->base_offset;
+      if (batch->base_offset > next_offset) transactions_.note_gap();
       offsets.see(*batch);
       times.see(*batch);
       position = batch->end();
@@ -249,6 +363,9 @@ class PartitionChecker {
     }
     if (context_.bytes_done != nullptr) context_.bytes_done->fetch_add(end.value - reported, std::memory_order_relaxed);
     check_.log_end = std::max(check_.log_end, next_offset);
+    // Here findings are only of batches.
+    check_.checked.push_back({base, end - FilePosition{0}, first_offset.value_or(base), next_offset, check_.batches - batches_before,
+                              check_.records - records_before, is_whole && check_.findings.size() == findings_before});
     // What a running broker has not finished is no damage.
     if (context_.is_in_use && is_active(base)) return {};
     if (is_whole) {
@@ -257,7 +374,7 @@ class PartitionChecker {
     }
     index(base, kOffsetIndexSuffix, files.offset_index, end, offsets.fault());
     index(base, kTimeIndexSuffix, files.time_index, end, times.fault());
-    if (files.txn_index) TRY(txn_index(base));
+    transactions(base, files.txn_index);
     return {};
   }
 
@@ -293,6 +410,10 @@ class PartitionChecker {
       why = fmt::format("offsets {} to {} do not follow {}", entry->base_offset, entry->last_offset, next_offset);
       return std::optional<BatchInfo>();
     }
+    if (entry->last_offset >= next_base_) {
+      why = fmt::format("offsets {} to {} reach into the next segment, which begins at {}", entry->base_offset, entry->last_offset, next_base_);
+      return std::optional<BatchInfo>();
+    }
     ++check_.batches;
     BatchInfo info;
     info.position = position;
@@ -307,6 +428,7 @@ class PartitionChecker {
     if (info.leader_epoch >= 0 && (epochs_.empty() || info.leader_epoch > epochs_.back().epoch.value)) {
       epochs_.push_back({{info.leader_epoch}, info.base_offset});
     }
+    if (entry->header->has_producer_id()) transactions_.see(*entry->header, *bytes);
     if (context_.depth == CheckDepth::records) records(*bytes, *entry->header, base, position);
     return std::optional<BatchInfo>(info);
   }
@@ -338,7 +460,7 @@ class PartitionChecker {
       if (runs.empty()) break;
       // What was just refused is no end of the damage, and neither is an offset that fits no file of this base.
       const bool fits_here = runs[0].start > position && (runs[0].last_offset - base).value <= INT32_MAX;
-      if (fits_here && runs[0].first_offset >= next_offset) {
+      if (fits_here && runs[0].first_offset >= next_offset && runs[0].last_offset < next_base_) {
         readable = runs[0].start;
         goes_on_at = runs[0].first_offset;
       }
@@ -383,28 +505,12 @@ class PartitionChecker {
     }
   }
 
-  Result<void> txn_index(Offset base) {
-    const ByteVector bytes = TRY(small_file(true, base, kTxnIndexSuffix));
-    constexpr auto kEntrySize = static_cast<std::size_t>(TxnIndex::kEntrySize);
-    std::string why;
-    std::size_t at = 0;
-    std::int64_t last = INT64_MIN;
-    for (; at + kEntrySize <= bytes.size() && why.empty(); at += kEntrySize) {
-      ByteReader in(BytesView(bytes).subspan(at, kEntrySize));
-      const std::int16_t version = in.i16();
-      in.i64();
-      const std::int64_t first_offset = in.i64();
-      const std::int64_t last_offset = in.i64();
-      if (version != 0) why = fmt::format("version {}", version);
-      if (last_offset <= last || last_offset < base.value || first_offset > last_offset) why = fmt::format("a transaction of {} to {}", first_offset, last_offset);
-      last = last_offset;
-    }
-    if (why.empty() && at != bytes.size()) why = fmt::format("{} bytes at the end are no entry", bytes.size() - at);
-    if (why.empty()) return {};
-    add({.file = segment_file_name(base, kTxnIndexSuffix), .finding = RecoveryFinding::wrong_entries,
-         .position = FilePosition{static_cast<std::int64_t>(at)}, .why = why, .at_next_start = RecoveryAction::rebuilt,
+  void transactions(Offset base, bool there) {
+    const std::optional<IndexFault> fault = transactions_.end_segment();
+    if (!fault) return;
+    add({.file = segment_file_name(base, kTxnIndexSuffix), .finding = there ? RecoveryFinding::wrong_entries : RecoveryFinding::missing,
+         .position = there ? std::optional(fault->position) : std::nullopt, .why = fault->why, .at_next_start = RecoveryAction::rebuilt,
          .kafka = "shows aborted records as committed, or fails reads"});
-    return {};
   }
 
   Result<void> epochs() {
@@ -457,6 +563,8 @@ class PartitionChecker {
   std::map<Offset, SegmentFiles> segments_;
   std::vector<Offset> snapshots_;
   std::vector<EpochEntry> epochs_;  // as the batches tell them
+  TransactionFollower transactions_;
+  Offset next_base_{INT64_MAX};  // of the segment behind the one that is looked at
   Offset first_unflushed_{0};
   bool cut_ = false;
 };
@@ -471,7 +579,7 @@ Result<PartitionCheck> check_partition(io::FileSystem& fs, const io::Path& direc
   return PartitionChecker(fs, directory, context).run();
 }
 
-std::string describe(const CheckFinding& finding) {
+std::string describe(const CheckFinding& finding, Describe how_much) {
   std::string text = fmt::format("{}: {}", finding.file, to_string(finding.finding));
   if (finding.position) text += fmt::format(" at {}", *finding.position);
   if (finding.bytes > ByteCount{0}) text += fmt::format(", {} bytes", finding.bytes);
@@ -480,6 +588,7 @@ std::string describe(const CheckFinding& finding) {
                                : fmt::format(", from offset {} on", *finding.first_offset);
   }
   if (!finding.why.empty()) text += fmt::format(" ({})", finding.why);
+  if (how_much == Describe::finding) return text;
   text += fmt::format("; at the next start: {}", to_string(finding.at_next_start));
   if (!finding.kafka.empty()) text += fmt::format("; Kafka {}", finding.kafka);
   return text;
