@@ -1,5 +1,5 @@
 """Damage of every kind, on directories of several kinds: `cordwood verify` finds it, `cordwood repair` keeps every batch that is
-still whole, and Apache Kafka 4.4.0 and Cordwood serve exactly these.
+still whole, and Apache Kafka 4.4.0 and Cordwood serve exactly these. What verify says that a start would do is what it does.
 
 The directories are Kafka's own (tests/golden/kafka-4.4.0). What must be kept is known without our code: the batches of the undamaged
 directory whose bytes are still found, whole, in a .log file of the damaged one. What is kept is read by the reader below. All
@@ -305,8 +305,8 @@ def by_directory(lines):
 
 
 def snapshot_of(root):
-    return {os.path.relpath(os.path.join(folder, name), root): read_directory(folder)[name]
-            for folder, _, names in os.walk(root) for name in names if name != ".lock"}
+    return {os.path.relpath(os.path.join(folder, name), root): content
+            for folder, _, _ in os.walk(root) for name, content in read_directory(folder).items() if name != ".lock"}
 
 
 def check_found(case, lines, code):
@@ -340,6 +340,29 @@ def check_repaired(case, path, lines, dry):
         for name, data in golden.items():
             if name.endswith(".txnindex") and data:
                 check_equal(files.get(name), data, f"{case.topic}: {name} after the repair")
+
+
+def check_statements(name, before, found, after, again):
+    """What verify said that a start of Cordwood would do, and what it did."""
+    kept = any(file.startswith(f"{name}/damaged/cut-") for file in after)
+    still = {line["file"] for line in again if line.get("weight") == "damage"}
+    for line in found:
+        if line.get("weight") != "damage":
+            continue
+        file = f"{name}/{line['file']}"
+        was, now = before.get(file), after.get(file)
+        if line["at_next_start"] == "passed over":
+            held = now == was
+        elif line["at_next_start"] == "removed":
+            held = now is None
+        elif line["at_next_start"] in ("cut", "kept"):
+            held = was.startswith(now) and len(now) < len(was) and kept == (line["at_next_start"] == "kept")
+        elif line["finding"] == "wrong entries" or line["file"].endswith(".txnindex"):
+            # Made anew at the start, or as it was until a look-up meets it.
+            held = now == was or line["file"] not in still
+        else:
+            held = now != was
+        check(held, f"{file}: {line} did not come true: {len(was or b'')} bytes became {len(now or b'')}, kept: {kept}")
 
 
 def fetch_all(connection, topic):
@@ -402,6 +425,17 @@ def main():
             alone, told, _ = tool("verify", os.path.join(data, f"{case.topic}-0"), "--json")
             check_found(case, told, alone)
             check_equal([l for l in told if "weight" in l], [l for l in found[f"{case.topic}-0"] if "weight" in l], f"{case.topic}: verify of one and of all")
+        started = os.path.join(folder, "started")
+        shutil.copytree(data, started)
+        with harness.Cordwood(folder, log_dirs=[started], overrides=settings, name="cordwood-damaged") as cordwood:
+            cordwood.start()
+            check_equal(cordwood.stop(), 0, "exit code on the damaged directory")
+        after = snapshot_of(started)
+        again = by_directory(tool("verify", started, "--json")[1])
+        for case in cases:
+            name = f"{case.topic}-0"
+            check_statements(name, before, found[name], after, again.get(name, []))
+
         dry_code, dry, _ = tool("repair", "--dry-run", data, "--json")
         check_equal(snapshot_of(data), before, "files after --dry-run")
         copy = os.path.join(folder, "copy")

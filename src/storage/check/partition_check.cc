@@ -309,8 +309,14 @@ class PartitionChecker {
       const std::string name = segment_file_name(offset, kSnapshotSuffix);
       const auto read = read_producer_snapshot(fs_, io::join(directory_, name));
       if (read || (read.error().code != Errc::corrupt && read.error().code != Errc::unsupported)) continue;
-      add({.file = name, .finding = RecoveryFinding::unreadable, .why = read.error().what, .at_next_start = RecoveryAction::rebuilt,
-           .kafka = "deletes it and reads the batches instead"});
+      CheckFinding finding{.file = name, .finding = RecoveryFinding::unreadable, .why = read.error().what};
+      // A start reads the newest one, keeps those at segment bases, and removes the others.
+      const bool is_newest = offset == *std::ranges::max_element(snapshots_);
+      finding.at_next_start = is_newest || context_.last_stop == StopKind::unclean ? RecoveryAction::rebuilt
+                              : segments_.contains(offset)                        ? RecoveryAction::passed_over
+                                                                                  : RecoveryAction::removed;
+      if (is_newest) finding.kafka = "deletes it and reads the batches instead";
+      add(std::move(finding));
     }
     return {};
   }
@@ -326,6 +332,7 @@ class PartitionChecker {
     check_.bytes += end - FilePosition{0};
     OffsetIndexFollower offsets(TRY(small_file(files.offset_index, base, kOffsetIndexSuffix)), base);
     TimeIndexFollower times(TRY(small_file(files.time_index, base, kTimeIndexSuffix)), base);
+    has_offset_index_ = files.offset_index;
     const auto following = std::next(segments_.find(base));
     next_base_ = following == segments_.end() ? Offset{INT64_MAX} : following->first;
     TRY(transactions_.begin_segment(fs_, directory_, base, files.txn_index));
@@ -381,6 +388,8 @@ class PartitionChecker {
   // The batch at `position`, checked. Nothing, and why, when it is not good.
   Result<std::optional<BatchInfo>> read_batch(ForwardReader& reader, FilePosition position, FilePosition end, Offset base, Offset next_offset,
                                               std::string& why) {
+    lies_below_base_ = false;
+    recovery_takes_it_ = false;
     const std::optional<BytesView> prefix = TRY(reader.bytes_at(position, record::kMagicPrefix));
     if (!prefix) {
       why = "incomplete batch at the end";
@@ -406,6 +415,8 @@ class PartitionChecker {
       return std::optional<BatchInfo>();
     }
     const std::int64_t relative = (entry->last_offset - base).value;
+    lies_below_base_ = relative < 0;
+    recovery_takes_it_ = relative >= 0 && relative <= INT32_MAX && entry->last_offset >= next_offset;
     if (relative < 0 || relative > INT32_MAX || entry->last_offset < next_offset || entry->base_offset < base) {
       why = fmt::format("offsets {} to {} do not follow {}", entry->base_offset, entry->last_offset, next_offset);
       return std::optional<BatchInfo>();
@@ -476,18 +487,55 @@ class PartitionChecker {
                          .first_offset = next_offset,
                          .end_offset = goes_on_at,
                          .why = why};
-    if (is_recovered(base)) {
+    if (recovery_takes_it_) {
+      finding.at_next_start = RecoveryAction::passed_over;
+      finding.kafka = "serves it, where a search does not miss it";
+    } else if (is_recovered(base)) {
       // The first cut takes what lies behind it along.
       if (cut_) return readable;
       cut_ = true;
       finding.at_next_start = something_follows ? RecoveryAction::kept : RecoveryAction::cut;
       if (something_follows) finding.kafka = "cuts the log here and deletes what lies behind";
+    } else if (!has_offset_index_) {
+      // Both brokers recover a segment without one.
+      finding.at_next_start = TRY(action_of_cut(log, base, position, end));
+      finding.kafka = "cuts the segment here and deletes what lies behind";
+    } else if (is_last) {
+      TRY(judge_active(log, base, position, end, finding));
     } else {
       finding.at_next_start = RecoveryAction::passed_over;
-      finding.kafka = is_last && !goes_on_at ? "appends behind the torn batch, or cuts it after an unclean stop" : "serves it: clients find the damage";
+      finding.kafka = "serves it: clients find the damage";
     }
+    if (lies_below_base_) finding.kafka = "serves it, and refuses to start while an index of this segment is missing";
     add(std::move(finding));
     return readable;
+  }
+
+  // After a clean stop both brokers look for the end of the active segment by headers alone.
+  Result<void> judge_active(const io::File& log, Offset base, FilePosition position, FilePosition end, CheckFinding& finding) {
+    BatchScan scan(log, position, end);
+    bool has_fault = false;
+    Offset log_end = *finding.first_offset;
+    while (true) {
+      const Result<std::optional<BatchInfo>> batch = scan.next();
+      if (!batch && batch.error().code != Errc::corrupt) return batch.error();
+      has_fault = !batch.has_value();
+      if (!batch || !*batch) break;
+      log_end = next((*batch)->last_offset);
+    }
+    finding.kafka = has_fault              ? "refuses to start"
+                    : scan.position() < end ? "appends behind the torn batch, or cuts it after an unclean stop"
+                                            : "serves it: clients find the damage";
+    finding.at_next_start = RecoveryAction::passed_over;
+    // Nothing could be appended behind it: the start recovers the segment.
+    if (scan.position() > FilePosition{0} && log_end >= base) return {};
+    finding.at_next_start = TRY(action_of_cut(log, base, position, end));
+    return {};
+  }
+
+  Result<RecoveryAction> action_of_cut(const io::File& log, Offset base, FilePosition position, FilePosition end) {
+    const std::vector<ReadableRun> runs = TRY(find_readable(log, position, end, base, Survey::first_batch_only));
+    return runs.empty() ? RecoveryAction::cut : RecoveryAction::kept;
   }
 
   Result<ByteVector> small_file(bool there, Offset base, std::string_view suffix) {
@@ -567,6 +615,9 @@ class PartitionChecker {
   Offset next_base_{INT64_MAX};  // of the segment behind the one that is looked at
   Offset first_unflushed_{0};
   bool cut_ = false;
+  bool has_offset_index_ = false;  // of the segment that is looked at
+  bool recovery_takes_it_ = false;  // a batch with a last offset that fits and a first one that does not
+  bool lies_below_base_ = false;  // the batch that was refused last
 };
 
 }  // namespace
@@ -589,7 +640,9 @@ std::string describe(const CheckFinding& finding, Describe how_much) {
   }
   if (!finding.why.empty()) text += fmt::format(" ({})", finding.why);
   if (how_much == Describe::finding) return text;
-  text += fmt::format("; at the next start: {}", to_string(finding.at_next_start));
+  // Index files of closed segments are hints, and compared with the batches only where they are used.
+  const bool is_lazy = finding.at_next_start == RecoveryAction::rebuilt && (finding.finding == RecoveryFinding::wrong_entries || finding.file.ends_with(kTxnIndexSuffix));
+  text += fmt::format("; {}: {}", is_lazy ? "at the next start, or the first look-up that meets it" : "at the next start", to_string(finding.at_next_start));
   if (!finding.kafka.empty()) text += fmt::format("; Kafka {}", finding.kafka);
   return text;
 }
