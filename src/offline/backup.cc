@@ -6,11 +6,11 @@
 #include <set>
 #include <thread>
 
-#include "base/crc32c.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "offline/backup_manifest.h"
 #include "offline/data_directory.h"
+#include "offline/file_copy.h"
 #include "offline/record_walk.h"
 #include "offline/rendering.h"
 #include "storage/checkpoint_file.h"
@@ -46,32 +46,6 @@ constexpr cli::Positional kRestorePositionals[] = {
     {.name = "TOPIC", .help = "only these; without the metadata, so that the broker takes them over", .required = false, .repeatable = true},
 };
 constexpr cli::Grammar kRestoreGrammar{.habit = cli::Habit::own, .options = kRestoreOptions, .positionals = kRestorePositionals};
-
-constexpr ByteCount kCopyWindow{1 * MiB};
-
-// Copies the first `size` bytes, or as many as there are, and answers how many and their checksum. With an empty `to` it only reads.
-Result<BackupFile> copy_file(io::FileSystem& fs, const io::Path& from, const io::Path& to, ByteCount size) {
-  const auto source = TRY(fs.open(from, io::OpenMode::read));
-  std::shared_ptr<io::File> target;
-  if (!to.empty()) target = TRY(fs.open(to, io::OpenMode::create_new));
-  BackupFile copied;
-  ByteVector window(static_cast<std::size_t>(std::min(size, kCopyWindow).value));
-  while (copied.size < size) {
-    const auto wanted = static_cast<std::size_t>(std::min(size - copied.size, kCopyWindow).value);
-    const FilePosition at{copied.size.value};
-    const std::size_t count = TRY(source->read_at(at, MutableBytesView(window).first(wanted)));
-    if (count == 0) break;
-    const BytesView bytes = BytesView(window).first(count);
-    if (target != nullptr) TRY(target->write_at(at, bytes));
-    copied.crc = crc32c(bytes, copied.crc);
-    copied.size += ByteCount{static_cast<std::int64_t>(count)};
-  }
-  if (target != nullptr) {
-    TRY(target->sync());
-    TRY(target->close());
-  }
-  return copied;
-}
 
 Result<void> expect_nothing_at(io::FileSystem& fs, const io::Path& path) {
   if (!TRY(fs.exists(path))) return {};
@@ -160,7 +134,7 @@ class Backup {
     bool may_link = false;
     bool is_gone = false;  // it left the directory meanwhile
     bool was_linked = false;
-    BackupFile result;
+    CopiedFile result;
   };
 
   Result<void> list(const io::Path& directory, const std::string& name, std::size_t log_dir, int depth) {
@@ -196,7 +170,7 @@ class Backup {
 
   Result<void> do_task(Task& task) {
     const io::Path to = io::join(to_, task.name);
-    Result<BackupFile> done = Error{Errc::io, ""};
+    Result<CopiedFile> done = Error{Errc::io, ""};
     task.was_linked = task.may_link && ::link(task.from.c_str(), to.c_str()) == 0;
     if (task.was_linked) {
       done = copy_file(session_.files, to, {}, task.size);
@@ -363,7 +337,7 @@ Result<int> restore_backup(const Options& options, Session& session) {
   std::mutex mu;
   const auto put_back = [&](std::size_t i) -> Result<void> {
     const auto& [file, place] = tasks[i];
-    const BackupFile copied = TRY(copy_file(session.files, io::join(backup, file->name), place, file->size));
+    const CopiedFile copied = TRY(copy_file(session.files, io::join(backup, file->name), place, file->size));
     if (copied.size != file->size || copied.crc != file->crc) {
       return Error{Errc::corrupt, fmt::format("{} is not what was backed up; nothing of {} is to be used", file->name, words[1])};
     }

@@ -11,6 +11,7 @@ extern const cli::Command explain_command;
 extern const cli::Command find_command;
 extern const cli::Command import_command;
 extern const cli::Command reindex_command;
+extern const cli::Command repair_command;
 extern const cli::Command restore_command;
 extern const cli::Command retain_command;
 extern const cli::Command roll_command;
@@ -29,6 +30,7 @@ std::span<const cli::Command* const> commands() {
       &find_command,
       &import_command,
       &reindex_command,
+      &repair_command,
       &restore_command,
       &retain_command,
       &roll_command,

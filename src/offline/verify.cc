@@ -93,6 +93,7 @@ class Verify {
       session_.out.print("{} partitions, {} batches, {} bytes: {}\n", tasks_.size(), batches_, bytes_,
                          damages_ > 0 ? fmt::format("{} damaged places", damages_) : could_not_look_ ? "not all could be looked at" : "no damage");
     }
+    if (damages_ > 0 && !is_json_) session_.err.print("cordwood verify: `cordwood repair --dry-run` says what of it can be kept\n");
     if (could_not_look_) return 2;
     return damages_ > 0 ? 1 : 0;
   }

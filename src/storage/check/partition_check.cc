@@ -11,6 +11,7 @@
 #include "storage/directory_files.h"
 #include "storage/forward_reader.h"
 #include "storage/index_check.h"
+#include "storage/producer_snapshots.h"
 #include "storage/producer_state.h"
 #include "storage/readable_batches.h"
 #include "storage/segment_file_name.h"
@@ -136,6 +137,108 @@ class TimeIndexFollower {
   std::optional<IndexFault> fault_;
 };
 
+// Compares the transaction index of each segment with the transactions that its batches abort. What open transactions there were
+// at a segment's begin a producer snapshot knows better than the batches before it, of which some may be lost.
+class TransactionFollower {
+ public:
+  Result<void> begin_segment(io::FileSystem& fs, const io::Path& directory, Offset base, bool there) {
+    base_ = base;
+    fault_.reset();
+    aborted_.clear();
+    entries_.clear();
+    markers_.clear();
+    is_torn_ = false;
+    const auto snapshot = read_producer_snapshot(fs, io::join(directory, segment_file_name(base, kSnapshotSuffix)));
+    if (snapshot) {
+      state_.clear();
+      // As of the beginning of time: nobody has expired.
+      for (const ProducerEntry& entry : *snapshot) state_.restore(entry, TimestampMs{0});
+    }
+    if (!there) return {};
+    const ByteVector bytes = TRY(io::read_file(fs, io::join(directory, segment_file_name(base, kTxnIndexSuffix)), kLongestSmallFile));
+    decode(bytes);
+    return {};
+  }
+
+  void see(const record::BatchHeader& header, BytesView bytes) {
+    if (first_batches_.size() < kMostRemembered && header.is_transactional() && !header.is_control()) {
+      first_batches_.emplace(header.producer_id, header.base_offset);
+    }
+    if (header.is_control()) markers_.emplace(header.base_offset, header.producer_id);
+    const Result<std::optional<CompletedTransaction>> completed = note_batch(state_, header, bytes);
+    if (!completed || !*completed) return;
+    // The data of some transactions went with compaction, or lies below the log start: then there is nothing to hide.
+    const auto first = first_batches_.find((*completed)->producer_id);
+    const bool has_data = first != first_batches_.end() && first->second == (*completed)->first_offset;
+    if (first != first_batches_.end()) first_batches_.erase(first);
+    if ((*completed)->aborted && has_data) {
+      aborted_.push_back({(*completed)->producer_id, (*completed)->first_offset, (*completed)->last_offset, state_.last_stable_offset_after(**completed)});
+    }
+  }
+  void skip_damage() { is_torn_ = true; }
+  void note_gap() { has_gaps_ = true; }
+
+  // The first thing that is wrong with the index of the segment.
+  std::optional<IndexFault> end_segment() {
+    // What a damaged log holds of a transaction may be less than the index rightly tells.
+    if (is_torn_) return fault_;
+    for (const AbortedEntry& transaction : aborted_) {
+      const auto entry = std::ranges::find(entries_, transaction.last_offset, &AbortedEntry::last_offset);
+      const bool is_told = entry != entries_.end() && entry->producer_id == transaction.producer_id &&
+                           (has_gaps_ ? entry->first_offset <= transaction.first_offset : entry->first_offset == transaction.first_offset) &&
+                           entry->last_stable_offset <= transaction.last_stable_offset;
+      if (is_told) continue;
+      refuse(static_cast<std::size_t>(entry - entries_.begin()),
+             fmt::format("the transaction of producer {}, offsets {} to {}, was aborted, and the file does not say so", transaction.producer_id,
+                         transaction.first_offset, transaction.last_offset));
+    }
+    // Compaction takes markers away and leaves their entries.
+    for (std::size_t i = 0; i < entries_.size() && !has_gaps_; ++i) {
+      const auto marker = markers_.find(entries_[i].last_offset);
+      if (marker != markers_.end() && marker->second == entries_[i].producer_id) continue;
+      refuse(i, fmt::format("at offset {} no transaction of producer {} ends", entries_[i].last_offset, entries_[i].producer_id));
+    }
+    return fault_;
+  }
+
+ private:
+  static constexpr std::size_t kMostRemembered = 1'000'000;
+
+  void decode(BytesView bytes) {
+    constexpr auto kEntrySize = static_cast<std::size_t>(TxnIndex::kEntrySize);
+    std::size_t at = 0;
+    for (; at + kEntrySize <= bytes.size(); at += kEntrySize) {
+      ByteReader in(bytes.subspan(at, kEntrySize));
+      const std::int16_t version = in.i16();
+      AbortedEntry entry;
+      entry.producer_id = in.i64();
+      entry.first_offset = Offset{in.i64()};
+      entry.last_offset = Offset{in.i64()};
+      entry.last_stable_offset = Offset{in.i64()};
+      if (version != 0) refuse(entries_.size(), fmt::format("version {}", version));
+      const bool follows = entries_.empty() || entry.last_offset > entries_.back().last_offset;
+      if (!follows || entry.last_offset < base_ || entry.first_offset < Offset{0} || entry.first_offset > entry.last_offset || entry.producer_id < 0) {
+        refuse(entries_.size(), fmt::format("a transaction of {} to {}", entry.first_offset, entry.last_offset));
+      }
+      entries_.push_back(entry);
+    }
+    if (at != bytes.size()) refuse(entries_.size(), fmt::format("{} bytes at the end are no entry", bytes.size() - at));
+  }
+  void refuse(std::size_t entry, std::string why) {
+    if (!fault_) fault_ = {FilePosition{static_cast<std::int64_t>(entry) * TxnIndex::kEntrySize}, std::move(why)};
+  }
+
+  ProducerState state_{DurationMs{INT64_MAX}};
+  std::map<std::int64_t, Offset> first_batches_;  // of open transactions, as the batches tell; by producer
+  Offset base_;
+  std::vector<AbortedEntry> entries_;         // of the segment's file
+  std::vector<AbortedEntry> aborted_;         // by its batches
+  std::map<Offset, std::int64_t> markers_;    // of the segment, with their producers
+  bool has_gaps_ = false;                     // offsets are missing: it was compacted, or repaired
+  bool is_torn_ = false;
+  std::optional<IndexFault> fault_;
+};
+
 struct SegmentFiles {
   bool log = false;
   bool offset_index = false;
@@ -159,6 +262,7 @@ class PartitionChecker {
     for (const auto& [base, files] : segments_) TRY(segment(base, files));
     TRY(epochs());
     TRY(topic_id());
+    check_.epochs = std::move(epochs_);
     return std::move(check_);
   }
 
@@ -205,8 +309,14 @@ class PartitionChecker {
       const std::string name = segment_file_name(offset, kSnapshotSuffix);
       const auto read = read_producer_snapshot(fs_, io::join(directory_, name));
       if (read || (read.error().code != Errc::corrupt && read.error().code != Errc::unsupported)) continue;
-      add({.file = name, .finding = RecoveryFinding::unreadable, .why = read.error().what, .at_next_start = RecoveryAction::rebuilt,
-           .kafka = "deletes it and reads the batches instead"});
+      CheckFinding finding{.file = name, .finding = RecoveryFinding::unreadable, .why = read.error().what};
+      // A start reads the newest one, keeps those at segment bases, and removes the others.
+      const bool is_newest = offset == *std::ranges::max_element(snapshots_);
+      finding.at_next_start = is_newest || context_.last_stop == StopKind::unclean ? RecoveryAction::rebuilt
+                              : segments_.contains(offset)                        ? RecoveryAction::passed_over
+                                                                                  : RecoveryAction::removed;
+      if (is_newest) finding.kafka = "deletes it and reads the batches instead";
+      add(std::move(finding));
     }
     return {};
   }
@@ -222,10 +332,18 @@ class PartitionChecker {
     check_.bytes += end - FilePosition{0};
     OffsetIndexFollower offsets(TRY(small_file(files.offset_index, base, kOffsetIndexSuffix)), base);
     TimeIndexFollower times(TRY(small_file(files.time_index, base, kTimeIndexSuffix)), base);
+    has_offset_index_ = files.offset_index;
+    const auto following = std::next(segments_.find(base));
+    next_base_ = following == segments_.end() ? Offset{INT64_MAX} : following->first;
+    TRY(transactions_.begin_segment(fs_, directory_, base, files.txn_index));
     ForwardReader reader(*log, end);
     FilePosition position{0};
     Offset next_offset = base;
     bool is_whole = true;
+    const std::int64_t batches_before = check_.batches;
+    const std::int64_t records_before = check_.records;
+    const std::size_t findings_before = check_.findings.size();
+    std::optional<Offset> first_offset;
     std::int64_t reported = 0;
     while (position < end) {
       std::string why;
@@ -235,9 +353,12 @@ class PartitionChecker {
         const FilePosition readable = TRY(damage(*log, base, position, end, next_offset, why));
         offsets.skip_to(readable);
         times.skip_damage();
+        transactions_.skip_damage();
         position = readable;
         continue;
       }
+      if (!first_offset) first_offset = batch->base_offset;
+      if (batch->base_offset > next_offset) transactions_.note_gap();
       offsets.see(*batch);
       times.see(*batch);
       position = batch->end();
@@ -249,6 +370,9 @@ class PartitionChecker {
     }
     if (context_.bytes_done != nullptr) context_.bytes_done->fetch_add(end.value - reported, std::memory_order_relaxed);
     check_.log_end = std::max(check_.log_end, next_offset);
+    // Here findings are only of batches.
+    check_.checked.push_back({base, end - FilePosition{0}, first_offset.value_or(base), next_offset, check_.batches - batches_before,
+                              check_.records - records_before, is_whole && check_.findings.size() == findings_before});
     // What a running broker has not finished is no damage.
     if (context_.is_in_use && is_active(base)) return {};
     if (is_whole) {
@@ -257,13 +381,15 @@ class PartitionChecker {
     }
     index(base, kOffsetIndexSuffix, files.offset_index, end, offsets.fault());
     index(base, kTimeIndexSuffix, files.time_index, end, times.fault());
-    if (files.txn_index) TRY(txn_index(base));
+    transactions(base, files.txn_index);
     return {};
   }
 
   // The batch at `position`, checked. Nothing, and why, when it is not good.
   Result<std::optional<BatchInfo>> read_batch(ForwardReader& reader, FilePosition position, FilePosition end, Offset base, Offset next_offset,
                                               std::string& why) {
+    lies_below_base_ = false;
+    recovery_takes_it_ = false;
     const std::optional<BytesView> prefix = TRY(reader.bytes_at(position, record::kMagicPrefix));
     if (!prefix) {
       why = "incomplete batch at the end";
@@ -289,8 +415,14 @@ class PartitionChecker {
       return std::optional<BatchInfo>();
     }
     const std::int64_t relative = (entry->last_offset - base).value;
+    lies_below_base_ = relative < 0;
+    recovery_takes_it_ = relative >= 0 && relative <= INT32_MAX && entry->last_offset >= next_offset;
     if (relative < 0 || relative > INT32_MAX || entry->last_offset < next_offset || entry->base_offset < base) {
       why = fmt::format("offsets {} to {} do not follow {}", entry->base_offset, entry->last_offset, next_offset);
+      return std::optional<BatchInfo>();
+    }
+    if (entry->last_offset >= next_base_) {
+      why = fmt::format("offsets {} to {} reach into the next segment, which begins at {}", entry->base_offset, entry->last_offset, next_base_);
       return std::optional<BatchInfo>();
     }
     ++check_.batches;
@@ -307,6 +439,7 @@ class PartitionChecker {
     if (info.leader_epoch >= 0 && (epochs_.empty() || info.leader_epoch > epochs_.back().epoch.value)) {
       epochs_.push_back({{info.leader_epoch}, info.base_offset});
     }
+    if (entry->header->has_producer_id()) transactions_.see(*entry->header, *bytes);
     if (context_.depth == CheckDepth::records) records(*bytes, *entry->header, base, position);
     return std::optional<BatchInfo>(info);
   }
@@ -338,7 +471,7 @@ class PartitionChecker {
       if (runs.empty()) break;
       // What was just refused is no end of the damage, and neither is an offset that fits no file of this base.
       const bool fits_here = runs[0].start > position && (runs[0].last_offset - base).value <= INT32_MAX;
-      if (fits_here && runs[0].first_offset >= next_offset) {
+      if (fits_here && runs[0].first_offset >= next_offset && runs[0].last_offset < next_base_) {
         readable = runs[0].start;
         goes_on_at = runs[0].first_offset;
       }
@@ -354,18 +487,55 @@ class PartitionChecker {
                          .first_offset = next_offset,
                          .end_offset = goes_on_at,
                          .why = why};
-    if (is_recovered(base)) {
+    if (recovery_takes_it_) {
+      finding.at_next_start = RecoveryAction::passed_over;
+      finding.kafka = "serves it, where a search does not miss it";
+    } else if (is_recovered(base)) {
       // The first cut takes what lies behind it along.
       if (cut_) return readable;
       cut_ = true;
       finding.at_next_start = something_follows ? RecoveryAction::kept : RecoveryAction::cut;
       if (something_follows) finding.kafka = "cuts the log here and deletes what lies behind";
+    } else if (!has_offset_index_) {
+      // Both brokers recover a segment without one.
+      finding.at_next_start = TRY(action_of_cut(log, base, position, end));
+      finding.kafka = "cuts the segment here and deletes what lies behind";
+    } else if (is_last) {
+      TRY(judge_active(log, base, position, end, finding));
     } else {
       finding.at_next_start = RecoveryAction::passed_over;
-      finding.kafka = is_last && !goes_on_at ? "appends behind the torn batch, or cuts it after an unclean stop" : "serves it: clients find the damage";
+      finding.kafka = "serves it: clients find the damage";
     }
+    if (lies_below_base_) finding.kafka = "serves it, and refuses to start while an index of this segment is missing";
     add(std::move(finding));
     return readable;
+  }
+
+  // After a clean stop both brokers look for the end of the active segment by headers alone.
+  Result<void> judge_active(const io::File& log, Offset base, FilePosition position, FilePosition end, CheckFinding& finding) {
+    BatchScan scan(log, position, end);
+    bool has_fault = false;
+    Offset log_end = *finding.first_offset;
+    while (true) {
+      const Result<std::optional<BatchInfo>> batch = scan.next();
+      if (!batch && batch.error().code != Errc::corrupt) return batch.error();
+      has_fault = !batch.has_value();
+      if (!batch || !*batch) break;
+      log_end = next((*batch)->last_offset);
+    }
+    finding.kafka = has_fault              ? "refuses to start"
+                    : scan.position() < end ? "appends behind the torn batch, or cuts it after an unclean stop"
+                                            : "serves it: clients find the damage";
+    finding.at_next_start = RecoveryAction::passed_over;
+    // Nothing could be appended behind it: the start recovers the segment.
+    if (scan.position() > FilePosition{0} && log_end >= base) return {};
+    finding.at_next_start = TRY(action_of_cut(log, base, position, end));
+    return {};
+  }
+
+  Result<RecoveryAction> action_of_cut(const io::File& log, Offset base, FilePosition position, FilePosition end) {
+    const std::vector<ReadableRun> runs = TRY(find_readable(log, position, end, base, Survey::first_batch_only));
+    return runs.empty() ? RecoveryAction::cut : RecoveryAction::kept;
   }
 
   Result<ByteVector> small_file(bool there, Offset base, std::string_view suffix) {
@@ -383,28 +553,12 @@ class PartitionChecker {
     }
   }
 
-  Result<void> txn_index(Offset base) {
-    const ByteVector bytes = TRY(small_file(true, base, kTxnIndexSuffix));
-    constexpr auto kEntrySize = static_cast<std::size_t>(TxnIndex::kEntrySize);
-    std::string why;
-    std::size_t at = 0;
-    std::int64_t last = INT64_MIN;
-    for (; at + kEntrySize <= bytes.size() && why.empty(); at += kEntrySize) {
-      ByteReader in(BytesView(bytes).subspan(at, kEntrySize));
-      const std::int16_t version = in.i16();
-      in.i64();
-      const std::int64_t first_offset = in.i64();
-      const std::int64_t last_offset = in.i64();
-      if (version != 0) why = fmt::format("version {}", version);
-      if (last_offset <= last || last_offset < base.value || first_offset > last_offset) why = fmt::format("a transaction of {} to {}", first_offset, last_offset);
-      last = last_offset;
-    }
-    if (why.empty() && at != bytes.size()) why = fmt::format("{} bytes at the end are no entry", bytes.size() - at);
-    if (why.empty()) return {};
-    add({.file = segment_file_name(base, kTxnIndexSuffix), .finding = RecoveryFinding::wrong_entries,
-         .position = FilePosition{static_cast<std::int64_t>(at)}, .why = why, .at_next_start = RecoveryAction::rebuilt,
+  void transactions(Offset base, bool there) {
+    const std::optional<IndexFault> fault = transactions_.end_segment();
+    if (!fault) return;
+    add({.file = segment_file_name(base, kTxnIndexSuffix), .finding = there ? RecoveryFinding::wrong_entries : RecoveryFinding::missing,
+         .position = there ? std::optional(fault->position) : std::nullopt, .why = fault->why, .at_next_start = RecoveryAction::rebuilt,
          .kafka = "shows aborted records as committed, or fails reads"});
-    return {};
   }
 
   Result<void> epochs() {
@@ -457,8 +611,13 @@ class PartitionChecker {
   std::map<Offset, SegmentFiles> segments_;
   std::vector<Offset> snapshots_;
   std::vector<EpochEntry> epochs_;  // as the batches tell them
+  TransactionFollower transactions_;
+  Offset next_base_{INT64_MAX};  // of the segment behind the one that is looked at
   Offset first_unflushed_{0};
   bool cut_ = false;
+  bool has_offset_index_ = false;  // of the segment that is looked at
+  bool recovery_takes_it_ = false;  // a batch with a last offset that fits and a first one that does not
+  bool lies_below_base_ = false;  // the batch that was refused last
 };
 
 }  // namespace
@@ -471,7 +630,7 @@ Result<PartitionCheck> check_partition(io::FileSystem& fs, const io::Path& direc
   return PartitionChecker(fs, directory, context).run();
 }
 
-std::string describe(const CheckFinding& finding) {
+std::string describe(const CheckFinding& finding, Describe how_much) {
   std::string text = fmt::format("{}: {}", finding.file, to_string(finding.finding));
   if (finding.position) text += fmt::format(" at {}", *finding.position);
   if (finding.bytes > ByteCount{0}) text += fmt::format(", {} bytes", finding.bytes);
@@ -480,7 +639,10 @@ std::string describe(const CheckFinding& finding) {
                                : fmt::format(", from offset {} on", *finding.first_offset);
   }
   if (!finding.why.empty()) text += fmt::format(" ({})", finding.why);
-  text += fmt::format("; at the next start: {}", to_string(finding.at_next_start));
+  if (how_much == Describe::finding) return text;
+  // Index files of closed segments are hints, and compared with the batches only where they are used.
+  const bool is_lazy = finding.at_next_start == RecoveryAction::rebuilt && (finding.finding == RecoveryFinding::wrong_entries || finding.file.ends_with(kTxnIndexSuffix));
+  text += fmt::format("; {}: {}", is_lazy ? "at the next start, or the first look-up that meets it" : "at the next start", to_string(finding.at_next_start));
   if (!finding.kafka.empty()) text += fmt::format("; Kafka {}", finding.kafka);
   return text;
 }

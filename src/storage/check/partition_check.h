@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "io/file_system.h"
+#include "storage/checkpoint_file.h"
 #include "storage/partition_log.h"
 #include "storage/recovery_verdict.h"
 
@@ -38,8 +39,22 @@ struct CheckFinding {
   bool operator==(const CheckFinding&) const = default;
 };
 
+// One .log file as it was found.
+struct CheckedSegment {
+  Offset base;
+  ByteCount size;
+  Offset first_offset;    // of the first good batch; the base when there is none
+  Offset end_offset;      // behind the last good batch
+  std::int64_t batches = 0;
+  std::int64_t records = 0;
+  bool is_whole = false;  // good batches one behind the other, and nothing else
+  bool operator==(const CheckedSegment&) const = default;
+};
+
 struct PartitionCheck {
   std::vector<CheckFinding> findings;
+  std::vector<CheckedSegment> checked;  // ascending
+  std::vector<EpochEntry> epochs;       // as the good batches tell them
   std::int64_t segments = 0;
   std::int64_t batches = 0;
   std::int64_t records = 0;  // as the headers count them
@@ -51,7 +66,7 @@ struct PartitionCheck {
 };
 
 enum class CheckDepth {
-  batches,  // checksums, offsets, epochs, indexes
+  batches,  // checksums, offsets, epochs, indexes, transactions
   records,  // and every record's structure, for which compressed batches are inflated
 };
 
@@ -67,7 +82,8 @@ struct CheckContext {
 // Errors: io, not_found (the directory or a file of it cannot be read).
 Result<PartitionCheck> check_partition(io::FileSystem& fs, const io::Path& directory, const CheckContext& context);
 
-// One sentence.
-std::string describe(const CheckFinding& finding);
+// One sentence: what was found, and with `Describe::all` what the next start would do about it.
+enum class Describe { finding, all };
+std::string describe(const CheckFinding& finding, Describe how_much = Describe::all);
 
 }  // namespace cordwood::storage
