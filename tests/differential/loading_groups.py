@@ -84,11 +84,11 @@ def of_cordwood(folder):
         pipe = os.path.join(broker.dirs[0], "__consumer_offsets-0/partition.metadata")
         os.remove(pipe)
         os.mkfifo(pipe)
+        writer = os.open(pipe, os.O_RDWR)  # as long as it is open, whoever reads waits
         broker.start()
         with Connection(broker.port) as c:
             loading = wire.group_codes(c, GROUP, "t")
-            with open(pipe, "wb"):
-                pass
+            os.close(writer)
             wait_for_codes(c, loaded, "Cordwood, loaded")
         check_equal(broker.stop(), 0, "exit code")
         return loading, loaded

@@ -1,6 +1,6 @@
 """A broker that serves while one log still recovers: real clients of that partition wait, others work meanwhile.
 
-The recovery is held up by a named pipe in the place of partition.metadata: whoever opens it waits until the test writes.
+The recovery is held up by a named pipe in the place of partition.metadata: whoever reads it waits until the test closes it.
 """
 import os
 import threading
@@ -32,11 +32,8 @@ def hold_up(folder):
     path = os.path.join(folder, "data/slow-0/partition.metadata")
     os.remove(path)
     os.mkfifo(path)
-
-    def let_go():
-        with open(path, "wb"):
-            pass
-    return let_go
+    writer = os.open(path, os.O_RDWR)
+    return lambda: os.close(writer)
 
 
 def consume(address, topic, count, group, seconds=60):
