@@ -80,9 +80,6 @@ MAIN_CLASSES = {
 
 # Commands of Kafka's that Cordwood does not have, and why: their cases are counted, but not run.
 NOT_OURS = {
-    "kafka-acls": "Cordwood's broker has no access lists that a client could change",
-    "kafka-groups": "not written yet",
-    "kafka-reassign-partitions": "not written yet",
     "kafka-frobnicate": "no command of Kafka's either: the self-test's",
 }
 
