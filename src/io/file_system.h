@@ -24,7 +24,7 @@ std::string_view file_name(std::string_view path);    // the part after the last
 std::string_view parent_of(std::string_view path);    // the part before it, "." when there is none
 
 enum class OpenMode {
-  read,             // must exist
+  read,             // must exist; what a pipe or a device gives is read whole, at once (io/stream_file.h)
   read_write,       // must exist
   create,           // read and write; made when absent, kept when there
   create_new,       // read and write; Errc::exists when there
