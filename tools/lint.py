@@ -32,6 +32,7 @@ LAYERS = {
     "client": {"base", "record", "protocol", "net"},
     "cli": {"base", "io", "record", "protocol", "client"},
     "offline": {"base", "io", "record", "storage", "protocol", "broker", "cli"},
+    "inspector": {"base", "io", "record", "storage", "protocol", "broker", "cli", "offline"},
     "inspector": {"base", "net", "record", "storage"},
     "server": None,  # sees everything
 }

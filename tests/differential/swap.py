@@ -6,8 +6,10 @@ of producing. Whoever comes next must have all that was acknowledged, and nothin
 offsets, once and in order; of compacted topics the last value of every key; committed offsets; configs; topics.
 Needs confluent-kafka. CORDWOOD_SWAP_TURNS and CORDWOOD_SEED choose another run.
 """
+import collections
 import functools
 import hashlib
+import logging
 import os
 import random
 import re
@@ -57,6 +59,17 @@ def identify(key, value, timestamp, headers):
     return key, value and hashlib.blake2b(value, digest_size=12).digest(), timestamp, headers
 
 
+class LastWords(logging.Handler):
+    """The newest of what a producer says of its connections, its metadata and its sequence numbers: for the case that it hangs."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = collections.deque(maxlen=150)
+
+    def emit(self, record):
+        self.lines.append(f"{time.time():.3f} {record.getMessage()}")
+
+
 class Load:
     """Producers that write for as long as they live, whoever answers them."""
 
@@ -67,14 +80,21 @@ class Load:
         self.filler = chance.randbytes(1 << 20)
         self.may_write = threading.Event()
         self.ended = False
+        self.last_words = {codec: LastWords() for codec in CODECS}
         self.producers = {codec: Producer({
             "bootstrap.servers": address, "compression.type": codec, "enable.idempotence": True, "linger.ms": 10,
             "batch.size": 40000, "message.timeout.ms": 300000, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200,
-            "retry.backoff.ms": 20, "queue.buffering.max.messages": 300, "log_level": 0}) for codec in CODECS}
+            "retry.backoff.ms": 20, "queue.buffering.max.messages": 300, "debug": "eos,topic,metadata,broker"},
+            logger=self._logger(codec)) for codec in CODECS}
         self.counts = dict.fromkeys(CODECS, 0)
         self.threads = [threading.Thread(target=self._write, args=(codec, random.Random(chance.random()))) for codec in CODECS]
         for thread in self.threads:
             thread.start()
+
+    def _logger(self, codec):
+        logger = logging.Logger(f"producer of {codec}", logging.DEBUG)
+        logger.addHandler(self.last_words[codec])
+        return logger
 
     def _write(self, codec, chance):
         producer = self.producers[codec]
@@ -117,6 +137,8 @@ class Load:
         for producer in self.producers.values():
             producer.flush(max(0.1, deadline - time.monotonic()))
         left = {codec: len(producer) for codec, producer in self.producers.items() if len(producer) > 0}
+        for codec in left:
+            print(f"{who}: the last words of the producer of {codec}:", *self.last_words[codec].lines, sep="\n  ")
         check(not left, f"{who}: records left in the producers: {left} ({self.failure})")
         check(self.failure is None, f"{who}: {self.failure}")
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -200,10 +201,15 @@ def dump_log(files, *options):
 
 
 def run(main):
-    """Runs a test's main and turns its outcome into the exit code."""
+    """Runs a test's main and turns its outcome into the exit code. A failure does not wait for threads that nobody ends any more."""
     try:
         main()
-    except TestFailure as failure:
-        print(f"FAILED: {failure}")
-        sys.exit(1)
+    except Exception as failure:  # pylint: disable=broad-except
+        if isinstance(failure, TestFailure):
+            print(f"FAILED: {failure}")
+        else:
+            traceback.print_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
     print("passed")
