@@ -32,12 +32,11 @@ LAYERS = {
     "client": {"base", "record", "protocol", "net"},
     "cli": {"base", "io", "record", "protocol", "client"},
     "offline": {"base", "io", "record", "storage", "protocol", "broker", "cli"},
-    "inspector": {"base", "io", "record", "storage", "protocol", "broker", "cli", "offline"},
-    "inspector": {"base", "net", "record", "storage"},
+    "inspector": {"base", "io", "record", "storage", "protocol", "broker", "client", "cli", "offline"},
     "server": None,  # sees everything
 }
 # Single headers beyond a row.
-EXTRA = {("inspector", "broker/view.h"), ("cli", "broker/groups/group_records.h")}
+EXTRA = {("cli", "broker/groups/group_records.h")}
 
 # (pattern, folders where it is allowed, what to use instead)
 BANNED = [
