@@ -1,7 +1,7 @@
 // base/sha2.h — SHA-256 and SHA-512 (FIPS 180-4), HMAC (RFC 2104) and PBKDF2 (RFC 8018), for SCRAM credentials (RFC
 // 5802).
 //
-// Plain and slow, a few megabytes a second: for credentials, not for data.
+// By OpenSSL, out of its archive: what does not hash does not pay for it at its start.
 #pragma once
 
 #include "base/bytes.h"
@@ -13,7 +13,7 @@ enum class Sha2 { sha256, sha512 };
 // 32 or 64 bytes.
 ByteVector sha2(Sha2 kind, BytesView bytes);
 
-// `key` may be of any length, and empty.
+// `key` may be of any length below 2 GiB, and empty.
 ByteVector hmac(Sha2 kind, BytesView key, BytesView bytes);
 
 // The first block of PBKDF2, as long as the hash; `iterations` is at least 1. What SCRAM calls Hi().
