@@ -5,6 +5,7 @@ Environment: CORDWOOD_BINARY (the broker), CORDWOOD_KAFKA_LIBS (Apache Kafka's j
 """
 import contextlib
 import os
+import random
 import re
 import shutil
 import signal
@@ -38,9 +39,16 @@ def node_modules():
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """None that the kernel gives to connections of clients: while a broker is down, one that calls again and again would be given
+    the very port that it calls, and be connected with itself."""
+    while True:
+        port = random.randrange(12000, 32000)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 @contextlib.contextmanager
