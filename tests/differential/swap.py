@@ -84,7 +84,10 @@ class Load:
         self.producers = {codec: Producer({
             "bootstrap.servers": address, "compression.type": codec, "enable.idempotence": True, "linger.ms": 10,
             "batch.size": 40000, "message.timeout.ms": 300000, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200,
-            "retry.backoff.ms": 20, "queue.buffering.max.messages": 300, "debug": "eos,topic,metadata,broker"},
+            "retry.backoff.ms": 20, "queue.buffering.max.messages": 300,
+            # Apache Kafka, while it stops, may answer Metadata with no broker at all. librdkafka then drops its last one and asks
+            # nobody any more, until this time is over (seen with 2.16.0; by itself that is five minutes).
+            "metadata.recovery.rebootstrap.trigger.ms": 3000, "debug": "eos,topic,metadata,broker"},
             logger=self._logger(codec)) for codec in CODECS}
         self.counts = dict.fromkeys(CODECS, 0)
         self.threads = [threading.Thread(target=self._write, args=(codec, random.Random(chance.random()))) for codec in CODECS]
