@@ -11,6 +11,11 @@
 namespace cordwood::cli {
 
 void Output::write(std::string_view text) {
+  if (text.size() >= kPiece) {
+    flush();
+    if (!failed_) failed_ = !deliver(text);
+    return;
+  }
   pending_ += text;
   if (pending_.size() >= kPiece) flush();
 }

@@ -7,6 +7,7 @@
 #include "offline/dump/index_dump.h"
 #include "offline/dump/kafka_records.h"
 #include "offline/dump/segment_dump.h"
+#include "offline/record_walk.h"
 
 namespace cordwood::offline {
 namespace {
@@ -151,6 +152,7 @@ class DumpLog {
     const std::unique_ptr<RecordDecoder> decoder_of_records = TRY(decoder());
     how.record_metadata = !options_.has("skip-record-metadata");
     how.max_bytes = TRY(dump_number(options_, "max-bytes", INT32_MAX));
+    how.threads = walking_threads();
     const std::string_view name = io::file_name(file.opened);
     if (suffix == ".log") {
       const std::int64_t base_offset = TRY(offset_in_name(name));

@@ -58,6 +58,11 @@ bool is_ascii(BytesView bytes) {
   const std::byte* at = bytes.data();
   std::size_t left = bytes.size();
   std::uint64_t all = 0;
+  for (; left >= 32; left -= 32, at += 32) {
+    std::uint64_t words[4];
+    std::memcpy(words, at, 32);
+    all |= words[0] | words[1] | words[2] | words[3];
+  }
   for (; left >= 8; left -= 8, at += 8) {
     std::uint64_t word;
     std::memcpy(&word, at, 8);

@@ -46,6 +46,8 @@ class KafkaRecordWalk {
 
   // False at the end. Errors: corrupt, with the exception as `what`.
   Result<bool> next(KafkaRecord& record);
+  // All records' bytes in the clear.
+  BytesView plain() const { return bytes_; }
 
  private:
   Result<void> read(KafkaRecord& record);
