@@ -1,0 +1,41 @@
+#include "inspector/demos/demos.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "inspector/demos/scripts.h"
+
+namespace cordwood::inspector {
+namespace {
+
+struct DemoScript {
+  const char* name;
+  Result<api::Demo> (*run)();
+};
+
+constexpr DemoScript kDemoScripts[] = {
+    {"append_and_roll", demos::append_and_roll},
+};
+
+}  // namespace
+
+Result<api::DemoList> list_demos() {
+  api::DemoList list;
+  for (const DemoScript& script : kDemoScripts) {
+    api::Demo demo = TRY(script.run());
+    list.rows.push_back({std::move(demo.name), std::move(demo.title), std::move(demo.question),
+                         static_cast<std::int64_t>(demo.steps.size())});
+  }
+  return list;
+}
+
+Result<api::Demo> run_demo(std::string_view name) {
+  for (const DemoScript& script : kDemoScripts) {
+    if (name == script.name) return script.run();
+  }
+  return Error{Errc::not_found, fmt::format("there is no demo {:?}", name)};
+}
+
+}  // namespace cordwood::inspector
