@@ -274,6 +274,9 @@ class PartitionLog : public std::enable_shared_from_this<PartitionLog> {
   void on_index_damage(std::function<void()> callback);
   // Makes the indexes of every such segment anew. Errors: io, no_space: nothing has changed for that one.
   Result<void> repair_indexes();
+  // The same for all segments, whatever their indexes hold; appends wait while those of the active one are made. Answers how many
+  // segments there are. Errors: as above.
+  Result<std::size_t> rebuild_indexes();
   // Called when files were renamed to *.deleted: LogManager calls remove_retired_files() when `delay` is over.
   void on_retired(std::function<void(DurationMs delay)> callback);
   // Deletes the retired files whose file.delete.delay.ms is over; one that is gone already is fine. Errors: io.

@@ -133,6 +133,8 @@ struct PartitionLog::Impl {
 
   // --- indexes that do not fit (index_repair.cc) ---
   // Has repair_indexes() called soon, once.
+  enum class RebuildWhich { suspect, all };
+  Result<std::size_t> rebuild_indexes(RebuildWhich which);  // index_repair.cc; answers how many
   void ask_for_repair() const EXCLUDES(mu);
   // Compares the transaction index of list[index] with the batches, and makes it anew where it says less or something else.
   // Nothing to do for one that is trusted.
