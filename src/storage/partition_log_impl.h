@@ -76,7 +76,7 @@ struct PartitionLog::Impl {
   AppendResult storage_failure(const Error& why);
 
   // --- reading (log_reader.cc, time_lookup.cc) ---
-  Result<ReadResult> read_once(const ReadOptions& wanted, std::shared_ptr<const SegmentList>& list) const;
+  Result<ReadResult> read_once(const ReadOptions& wanted, std::shared_ptr<const SegmentList>& list, LookupTrace* trace) const;
   Offset last_stable(Offset high_watermark_now) const;
   // Where a read that may see offsets below `limit` must stop in segment `index`, as of `end`.
   Result<FilePosition> upper_position(const SegmentList& list, std::size_t index, const LogEnd& end, Offset limit) const;
