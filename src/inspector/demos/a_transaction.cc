@@ -102,6 +102,7 @@ Result<api::Demo> a_transaction() {
   Stage stage("a_transaction", "A transaction", "How can records be written and yet not count?");
   storage::OpenOptions options;
   options.last_stop = storage::StopKind::clean;
+  options.config.segment_index_bytes = {1200};
   const auto log = TRY(stage.open({"payments", PartitionId{0}}, options));
   const auto show = [&](std::string title, std::string does, std::string says) -> Result<void> {
     return stage.show(std::move(title), std::move(does), std::move(says), TRY(both_readers(*log)));

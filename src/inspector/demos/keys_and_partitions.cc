@@ -22,6 +22,7 @@ class Topic {
   Result<void> grow_to(std::int32_t partitions) {
     storage::OpenOptions options;
     options.last_stop = storage::StopKind::clean;
+    options.config.segment_index_bytes = {1200};
     while (count() < partitions) logs_.push_back(TRY(stage_.open({"orders", PartitionId{count()}}, options)));
     return {};
   }

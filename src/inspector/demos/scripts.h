@@ -9,6 +9,8 @@
 namespace cordwood::inspector::demos {
 
 Result<api::Demo> append_and_roll();
+Result<api::Demo> find_an_offset();
+Result<api::Demo> find_by_time();
 Result<api::Demo> retention_by_time();
 Result<api::Demo> retention_by_size();
 Result<api::Demo> keys_and_partitions();
