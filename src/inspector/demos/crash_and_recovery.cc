@@ -103,12 +103,13 @@ Result<api::Demo> crash_and_recovery() {
                              count_of(log->log_end_offset().value, "record"), log->recovery_point())));
 
   TRY(flush_and_checkpoint(stage, *log));
+  const Offset written = TRY(recovery_checkpoint(stage));
   TRY(stage.show("Flushed", "flush; write the checkpoint",
                  fmt::format("All {} are synced now, and for the next start {} says {}: the last one is left out, so that its segment, whose index "
                              "files are not synced, is looked at again after a crash.",
-                             count_of(log->recovery_point().value, "record"), storage::kRecoveryPointCheckpoint, TRY(recovery_checkpoint(stage))),
+                             count_of(log->recovery_point().value, "record"), storage::kRecoveryPointCheckpoint, written),
                  {fact("recovery point", log->recovery_point(), "the log"),
-                  fact("checkpoint", TRY(recovery_checkpoint(stage)), storage::kRecoveryPointCheckpoint)}));
+                  fact("checkpoint", written, storage::kRecoveryPointCheckpoint)}));
 
   TRY(append_example(stage, *log, 6, 9));
   TRY(stage.show("More, not flushed", "append 3 records",

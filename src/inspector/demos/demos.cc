@@ -21,6 +21,7 @@ constexpr DemoScript kDemoScripts[] = {
     {"find_by_time", demos::find_by_time},
     {"retention_by_time", demos::retention_by_time},
     {"retention_by_size", demos::retention_by_size},
+    {"lost_position", demos::lost_position},
     {"keys_and_partitions", demos::keys_and_partitions},
     {"compaction", demos::compaction},
     {"crash_and_recovery", demos::crash_and_recovery},

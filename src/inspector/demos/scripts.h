@@ -13,6 +13,7 @@ Result<api::Demo> find_an_offset();
 Result<api::Demo> find_by_time();
 Result<api::Demo> retention_by_time();
 Result<api::Demo> retention_by_size();
+Result<api::Demo> lost_position();
 Result<api::Demo> keys_and_partitions();
 Result<api::Demo> compaction();
 Result<api::Demo> crash_and_recovery();
