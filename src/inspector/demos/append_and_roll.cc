@@ -1,6 +1,8 @@
 // Where records go: to the end of the active segment, and what makes a new one.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "inspector/demos/example.h"
 #include "inspector/demos/scripts.h"
 #include "inspector/demos/stage.h"

@@ -17,6 +17,15 @@ struct DemoScript {
 
 constexpr DemoScript kDemoScripts[] = {
     {"append_and_roll", demos::append_and_roll},
+    {"find_an_offset", demos::find_an_offset},
+    {"find_by_time", demos::find_by_time},
+    {"retention_by_time", demos::retention_by_time},
+    {"retention_by_size", demos::retention_by_size},
+    {"lost_position", demos::lost_position},
+    {"keys_and_partitions", demos::keys_and_partitions},
+    {"compaction", demos::compaction},
+    {"crash_and_recovery", demos::crash_and_recovery},
+    {"a_transaction", demos::a_transaction},
 };
 
 }  // namespace
