@@ -23,6 +23,7 @@
 namespace cordwood::broker {
 
 class Broker;
+struct Config;
 
 struct MemberView {
   std::string id;
