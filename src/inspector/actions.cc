@@ -87,7 +87,11 @@ Result<api::Done> Actions::produce(const api::ProduceQuery& query, const api::Pr
   if (body.key) record.key = as_bytes(*body.key);
   if (body.value) record.value = as_bytes(*body.value);
   std::vector<record::HeaderToWrite> headers;
-  for (const api::HeaderText& header : body.headers) headers.push_back({header.key, as_bytes(header.value)});
+  for (const api::HeaderText& header : body.headers) {
+    record::HeaderToWrite& written = headers.emplace_back();
+    written.key = header.key;
+    if (header.value) written.value = as_bytes(*header.value);
+  }
   record.headers = headers;
 
   client::ProducerOptions options;

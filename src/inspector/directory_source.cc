@@ -64,17 +64,6 @@ bool same_files(const PartitionOnDisk& a, const PartitionOnDisk& b) {
   });
 }
 
-// A log's environment wants a clock that may be changed; this one is only read.
-class BorrowedClock final : public Clock {
- public:
-  explicit BorrowedClock(const Clock& clock) : clock_(clock) {}
-  TimestampMs now() const override { return clock_.now(); }
-  MonotonicNs monotonic() const override { return clock_.monotonic(); }
-
- private:
-  const Clock& clock_;
-};
-
 }  // namespace
 
 struct DirectorySource::Look {
@@ -107,12 +96,22 @@ struct DirectorySource::Look {
 };
 
 struct DirectorySource::Opened {
+  // A log's environment wants a clock that may be changed; this one is only read.
+  class BorrowedClock final : public Clock {
+   public:
+    explicit BorrowedClock(const Clock& clock) : clock_(clock) {}
+    TimestampMs now() const override { return clock_.now(); }
+    MonotonicNs monotonic() const override { return clock_.monotonic(); }
+
+   private:
+    const Clock& clock_;
+  };
+
   Opened(io::FileSystem& fs, const Clock& time) : clock(time), overlay(fs, time) {}
   BorrowedClock clock;
   MemoryLogger logger;
   io::OverlayFileSystem overlay;
   PartitionOnDisk on_disk;  // as it was opened
-  std::string note;         // what is to be known of how
   std::shared_ptr<storage::PartitionLog> log;
   std::string why_no_log;
 };
@@ -257,6 +256,9 @@ api::About DirectorySource::about() {
     about.warnings.push_back(fmt::format("{} warnings in all; the rest is left out", look->data.warnings.size()));
   }
   MutexLock lock(mu_);
+  for (const auto& [directory, note] : notes_) {
+    if (about.warnings.size() < kMostWarnings) about.warnings.push_back(note);
+  }
   if (!why_old_.empty()) about.warnings.push_back(fmt::format("what is shown is not of now: {}", why_old_));
   return about;
 }
@@ -360,7 +362,8 @@ std::shared_ptr<DirectorySource::Opened> DirectorySource::open_log(const std::sh
   options.last_stop = log_dir.clean && !log_dir.in_use ? storage::StopKind::clean : storage::StopKind::unclean;
   if (options.last_stop == storage::StopKind::unclean && to_check > kMostRecovered) {
     options.last_stop = storage::StopKind::clean;
-    opened->note = fmt::format("{} bytes that a start would check are not checked here", to_check);
+    MutexLock notes_lock(mu_);
+    notes_[on_disk.directory] = fmt::format("{}: {} bytes that a start would check are not checked here", on_disk.directory, to_check);
   }
   if (on_disk.segments.empty()) {
     opened->why_no_log = "there is no segment in its directory";

@@ -66,6 +66,7 @@ class DirectorySource final : public Source {
   DurationNs look_took_ GUARDED_BY(mu_){0};
   bool looking_ GUARDED_BY(mu_) = false;
   std::string why_old_ GUARDED_BY(mu_);  // the last look failed
+  std::map<io::Path, std::string> notes_ GUARDED_BY(mu_);  // of partitions that were opened otherwise than at a start
   std::list<std::shared_ptr<Slot>> slots_ GUARDED_BY(mu_);  // the last used first
   Mutex groups_mu_;  // they are read under it: by one, for all who ask
   std::shared_ptr<const Look> groups_look_ GUARDED_BY(groups_mu_);

@@ -53,7 +53,7 @@ std::vector<std::size_t> matching(const std::vector<Item>& items, const std::opt
 }  // namespace
 
 SourceHandlers::SourceHandlers(Source& source, Actions* actions, const Clock& clock, std::string version)
-    : source_(source), actions_(actions), clock_(clock), version_(std::move(version)), maps_(std::make_unique<SegmentMaps>()) {}
+    : source_(source), actions_(actions), clock_(clock), version_(std::move(version)), maps_(std::make_unique<SegmentMaps>(clock)) {}
 
 SourceHandlers::~SourceHandlers() = default;
 

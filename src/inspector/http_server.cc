@@ -165,10 +165,10 @@ constexpr std::string_view kContentPolicy =
     "form-action 'none'; frame-ancestors 'none'";
 
 constexpr std::string_view kFull =
-    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 62\r\nRetry-After: 2\r\n"
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 63\r\nRetry-After: 2\r\n"
     "Connection: close\r\n\r\n"
     "{\"error\":\"there are too many connections already\",\"field\":null}";
-static_assert(kFull.size() - kFull.find("\r\n\r\n") - 4 == 62);
+static_assert(kFull.size() - kFull.find("\r\n\r\n") - 4 == 63);
 
 }  // namespace
 
@@ -583,7 +583,7 @@ void HttpServer::stop() {
     impl.acceptor.close(ignored);
     impl.accept_pause.cancel();
     impl.ticker.cancel();
-    for (Session* session : impl.sessions) session->close();
+    for (Impl::Session* session : impl.sessions) session->close();
     impl.keeps_running.reset();
   });
   impl.thread.join();
