@@ -123,6 +123,8 @@ void LookupTrace::scanned(Offset segment, const std::optional<BatchInfo>& batch,
   step.offset = batch->base_offset;
   step.timestamp = batch->max_timestamp;
   step.to = batch->end();
+  step.last_position = batch->position;
+  step.last_offset = batch->last_offset;
   step.hit = is_answer;
 }
 

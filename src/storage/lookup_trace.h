@@ -53,6 +53,9 @@ struct LookupStep {
   std::int64_t reads = 0;               // calls
   ScanStart why = ScanStart::indexed;   // of a start
   bool hit = false;                     // the entry lies at or below the target; a scan, a walk over records: it was found
+  // Of a scan: the last batch that it met.
+  FilePosition last_position;
+  Offset last_offset;
   // Of the bounds.
   Offset log_start;
   Offset log_end;
