@@ -38,7 +38,7 @@ storage::OpenOptions compacted_options() {
 class HandCleaner {
  public:
   HandCleaner(Stage& stage, std::shared_ptr<storage::PartitionLog> log)
-      : stage_(stage), log_(std::move(log)), cleaner_(stage.environment(), {"/kafka-logs"}, options(), owner()) {}
+      : stage_(stage), log_(std::move(log)), cleaner_(stage.environment(), {kLogDirectory}, options(), owner()) {}
 
   Result<storage::CleaningVerdict> verdict() {
     const storage::CleanableFacts facts = TRY(log_->cleanable_facts(cleaner_.checkpoint(0, log_->partition())));

@@ -20,7 +20,7 @@ using LogPointer = std::shared_ptr<storage::PartitionLog>;
 // Of the outcomes that a power cut may have, one is looked for that shows a torn batch.
 constexpr std::uint64_t kMostSeeds = 2000;
 
-io::Path checkpoint_path() { return io::join("/kafka-logs", storage::kRecoveryPointCheckpoint); }
+io::Path checkpoint_path() { return io::join(kLogDirectory, storage::kRecoveryPointCheckpoint); }
 
 // What a broker does each minute, and when a segment was closed: all that was written goes to the disk, and the file says so.
 Result<void> flush_and_checkpoint(Stage& stage, storage::PartitionLog& log) {

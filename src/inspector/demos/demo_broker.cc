@@ -95,7 +95,7 @@ DemoBroker::~DemoBroker() {
 
 Result<std::unique_ptr<DemoBroker>> DemoBroker::start(Stage& stage) {
   broker::Config config;
-  config.log_dirs = {"/kafka-logs"};
+  config.log_dirs = {kLogDirectory};
   config.offsets_topic_num_partitions = 1;
   constexpr DurationMs kNever{std::int64_t{1} << 40};
   config.log_initial_task_delay_ms = kNever;

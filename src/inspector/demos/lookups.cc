@@ -225,7 +225,7 @@ Result<api::Demo> find_by_time() {
 
   TRY(append_example(stage, *log, 0, kExampleSizes.size()));
   TRY(stage.show("The question", fmt::format("append {} records, one each 2 s", kExampleSizes.size()),
-                 fmt::format("Somebody wants everything from second {} on, and no record is of just that second. What is the first offset to read?",
+                 fmt::format("Somebody wants everything from second {} on, and no record is of just that second. What is wanted is the first offset to read.",
                              seconds_of(wanted))));
 
   TimeSearch search = TRY(search_time(*log, wanted));

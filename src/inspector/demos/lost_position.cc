@@ -118,7 +118,6 @@ class Client {
 
   struct Fetched {
     protocol::ErrorCode code = protocol::ErrorCode::NONE;
-    Offset log_start;
     std::vector<std::int64_t> offsets;  // of the records that came
   };
   // Whatever is there from `from` on, without waiting.
@@ -135,7 +134,6 @@ class Client {
     const auto& result = answer->responses.at(0).partitions.at(0);
     Fetched fetched;
     fetched.code = result.error_code;
-    fetched.log_start = {result.log_start_offset};
     if (!result.records) return fetched;
     for (BytesView rest = result.records->bytes; rest.size() >= record::kHeaderSize;) {
       const record::BatchView batch = TRY(record::BatchView::parse(rest));
@@ -238,7 +236,7 @@ Result<api::Demo> lost_position() {
   }
   TRY(show("Out of range", fmt::format("fetch from offset {}", position),
            fmt::format("The broker refuses: {} is below the log start {}. From here on it is the client that decides, by auto.offset.reset.", position,
-                       refused.log_start),
+                       log_start),
            {fact("answer to the fetch", std::string(protocol::name_of(refused.code)), "Fetch")}));
 
   const Offset earliest = TRY(client.list_offset(kEarliestTimestamp));

@@ -160,16 +160,16 @@ Result<api::Demo> retention_by_size() {
 
   TRY(check_retention(stage, *log));
   TRY(stage.show("The check again", "check retention",
-                 fmt::format("{} bytes are left. Under a steady load the log moves between retention.bytes and one segment more than that: plan "
-                             "the disk for both, for each partition.",
+                 fmt::format("{} bytes are left. Under a steady load the log has retention.bytes, up to one segment more, and what is written "
+                             "between two checks: plan the disk for all three, for each partition.",
                              log->size())));
 
   config.retention_bytes = {1};
   log->update_config(config);
   TRY(check_retention(stage, *log));
   TRY(stage.show("Not the active segment", "set retention.bytes to 1; check retention",
-                 fmt::format("Every closed segment went. Segment {} with its {} bytes stays: without it less than the limit would be left. So a "
-                             "log by size keeps its active segment.",
+                 fmt::format("Every closed segment went. Segment {} with its {} bytes stays: without it less than the limit would be left. No limit "
+                             "above 0 takes the active segment.",
                              log->segments().back().base_offset, log->size())));
   return std::move(stage.demo());
 }

@@ -22,7 +22,6 @@
 namespace cordwood::inspector::demos {
 namespace {
 
-constexpr const char* kLogDirectory = "/kafka-logs";
 // Above each demo's whole log.
 constexpr ByteCount kMoreThanAnyLog{16 * MiB};
 

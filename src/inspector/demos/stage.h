@@ -29,6 +29,8 @@
 
 namespace cordwood::inspector::demos {
 
+inline constexpr const char* kLogDirectory = "/kafka-logs";
+
 // t = 0 of every demo: 2026-01-01 00:00:00 UTC, so that the seconds of the texts are those of the clock, too.
 inline constexpr TimestampMs kStart{1'767'225'600'000};
 constexpr TimestampMs at_second(std::int64_t second) { return {kStart.value + second * 1000}; }
