@@ -35,7 +35,6 @@ class DirectorySource final : public Source {
   Result<api::Topic> topic(const std::string& name) override;
   Result<PartitionAt> partition(const TopicPartition& partition) override;
   std::shared_ptr<storage::PartitionLog> log(const TopicPartition& partition) override;
-  void add_cleaner_status(const TopicPartition&, api::Compaction&) override {}
   PartitionBounds bounds(const TopicPartition& partition) override;
   Result<std::vector<GroupFacts>> groups() override;
   Result<GroupFacts> group(const std::string& name) override;

@@ -144,9 +144,7 @@ Result<api::Retention> SourceHandlers::retention(const api::RetentionQuery& quer
 
 Result<api::Compaction> SourceHandlers::compaction(const api::CompactionQuery& query) {
   const PartitionAt at = TRY(find(query.topic, query.partition));
-  api::Compaction compaction = TRY(view_compaction(at, query, clock_.now()));
-  source_.add_cleaner_status(at.partition, compaction);
-  return compaction;
+  return view_compaction(at, query, clock_.now());
 }
 
 Result<api::CompactionPreview> SourceHandlers::compaction_keys(const api::CompactionKeysQuery& query) {

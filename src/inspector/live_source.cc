@@ -222,6 +222,7 @@ Result<PartitionAt> LiveSource::partition(const TopicPartition& name) {
     at.directory = at.log->directory();
     at.log_directory = io::Path(io::parent_of(at.directory));
     at.cleaned_to = view_.cleaned_to(name);
+    at.cleaner = view_.cleaner_status(name);
   } else {
     at.why_no_log = at.state == api::PartitionState::loading ? "its log is still being recovered" : "no log of it is on this broker";
     return Error{at.state == api::PartitionState::loading ? Errc::closed : Errc::not_found,
@@ -243,25 +244,6 @@ Result<PartitionAt> LiveSource::partition(const TopicPartition& name) {
 std::shared_ptr<storage::PartitionLog> LiveSource::log(const TopicPartition& name) {
   const auto partition = view_.find(name);
   return partition == nullptr ? nullptr : partition->log();
-}
-
-void LiveSource::add_cleaner_status(const TopicPartition& name, api::Compaction& into) {
-  const auto status = view_.cleaner_status(name);
-  if (!status) return;
-  if (status->last_error) into.last_error = status->last_error->message();
-  if (status->retry_at != kNoTimestamp) into.retry_at_ms = status->retry_at.value;
-  into.saved_bytes = status->saved_bytes.value;
-  if (!status->last_run) return;
-  const storage::CleanerStatus::Run& run = *status->last_run;
-  api::CleanerRun& shown = into.last_run.emplace();
-  shown.ended_ms = (run.started + run.took).value;
-  shown.milliseconds = run.took.value;
-  shown.bytes_before = run.statistics.bytes_read.value;
-  shown.bytes_after = run.statistics.bytes_written.value;
-  shown.records_before = run.statistics.records_read;
-  shown.records_after = run.statistics.records_kept;
-  shown.says = fmt::format("The last run cleaned offsets {} to {} in {} ms: {} of {} records stayed.", run.from, run.to, run.took,
-                           run.statistics.records_kept, run.statistics.records_read);
 }
 
 PartitionBounds LiveSource::bounds(const TopicPartition& name) {

@@ -91,8 +91,6 @@ class Source {
   virtual Result<PartitionAt> partition(const TopicPartition& partition) = 0;
   // Its log alone. Null: there is none, or it cannot be opened. Of a directory it may have to be opened for that.
   virtual std::shared_ptr<storage::PartitionLog> log(const TopicPartition& partition) = 0;
-  // What the cleaner remembers of its runs; of a directory, nothing.
-  virtual void add_cleaner_status(const TopicPartition& partition, api::Compaction& into) = 0;
   virtual PartitionBounds bounds(const TopicPartition& partition) = 0;
   virtual Result<std::vector<GroupFacts>> groups() = 0;
   // Errors: not_found.
