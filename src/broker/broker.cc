@@ -234,6 +234,7 @@ void Broker::handle(protocol::Request request) {
   if (!version_is_served && api->key != kApiVersionsKey) {
     return request.responder.close(fmt::format("{} version {} is not served", api->name, header->version));
   }
+  requests_[static_cast<std::size_t>(api->key) % requests_.size()].fetch_add(1, std::memory_order_relaxed);
   // What was produced in this turn of the loop is there for whoever asks behind it.
   if (api->key != protocol::ProduceRequest::kApiKey) scratch_->produce_turns.run(*request.peer->loop);
   api->handler(*this, Exchange(std::move(request), header->api_key, header->version, header->correlation_id,

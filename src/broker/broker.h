@@ -2,7 +2,9 @@
 // exit(). A program may hold several.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -95,6 +97,11 @@ class Broker {
   // On a thread of the broker; the process is expected to end without an orderly stop, as Kafka's does.
   void on_fatal(std::function<void(const std::string& why)> stop);
 
+  // How many requests of this API have come.
+  std::uint64_t requests_of(std::int16_t api_key) const {
+    return requests_[static_cast<std::size_t>(api_key) % requests_.size()].load(std::memory_order_relaxed);
+  }
+
  private:
   Broker(storage::LogEnvironment environment, Config config);
   Result<void> open_directories(const StartOptions& options);
@@ -129,6 +136,7 @@ class Broker {
   std::function<void(const std::string&)> stop_ GUARDED_BY(failed_mu_);
   std::optional<std::string> fatal_ GUARDED_BY(failed_mu_);  // before there was anybody to tell
   std::atomic<bool> shut_down_ = false;
+  std::array<std::atomic<std::uint64_t>, 128> requests_{};  // by API key; served ones are below 128
 };
 
 }  // namespace cordwood::broker

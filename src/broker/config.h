@@ -80,6 +80,12 @@ struct Config {
 
   ByteCount min_free_bytes{64 * MiB};                  // cordwood.min.free.bytes: with less, leaders take no records
 
+  // cordwood.inspector.*: HOST:PORT, empty for none; absent: 127.0.0.1:9192 where that is free. A token, demanded of all who ask.
+  // Whether the page may change anything: absent, only of a broker without any settings.
+  std::optional<std::string> inspector_listener;
+  std::optional<std::string> inspector_token;
+  std::optional<bool> inspector_actions;
+
   // Every key that was set, as text, for DescribeConfigs (STATIC_BROKER_CONFIG) and as defaults of topic configs.
   std::map<std::string, std::string> given;
 

@@ -93,7 +93,10 @@ Partition::Appended Partition::append(MutableBytesView batch, storage::AppendOri
       appended.code = error_code_of(appended);
       return appended;
     }
-    if (!appended.duplicate) advance_high_watermark();
+    if (!appended.duplicate) {
+      count_appended(appended, batch.size());
+      advance_high_watermark();
+    }
   }
   if (!appended.duplicate) wake_all();
   return appended;
@@ -109,12 +112,13 @@ std::vector<Partition::Appended> Partition::append_all(std::span<const MutableBy
     if (std::optional<Appended> refused = refusal(origin)) return std::vector<Appended>(batches.size(), *refused);
     std::vector<storage::AppendResult> results;
     log_->append_all_as_leader(batches, LeaderEpoch{role_.leader_epoch}, origin, results);
-    for (storage::AppendResult& result : results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
       Appended& appended = all.emplace_back();
-      static_cast<storage::AppendResult&>(appended) = std::move(result);
+      static_cast<storage::AppendResult&>(appended) = std::move(results[i]);
       if (appended.fault != storage::AppendFault::none) {
         appended.code = error_code_of(appended);
       } else if (!appended.duplicate) {
+        count_appended(appended, batches[i].size());
         has_new = true;
       }
     }
@@ -122,6 +126,11 @@ std::vector<Partition::Appended> Partition::append_all(std::span<const MutableBy
   }
   if (has_new) wake_all();
   return all;
+}
+
+void Partition::count_appended(const storage::AppendResult& result, std::size_t bytes) {
+  records_in_.fetch_add(static_cast<std::uint64_t>(result.last_offset.value - result.base_offset.value + 1), std::memory_order_relaxed);
+  bytes_in_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void Partition::on_flushed() {

@@ -4,6 +4,8 @@
 // Appends and look-ups share the role's lock, a change of role takes it alone: no append runs while leadership goes.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -64,6 +66,20 @@ class Partition {
   // More of the log is on the disk: the high watermark follows, waiters wake.
   void on_flushed();
 
+  // What clients have written and read since the broker started. Nobody waits for these numbers: each is right by itself.
+  struct Traffic {
+    std::uint64_t records_in = 0;
+    std::uint64_t bytes_in = 0;
+    std::uint64_t bytes_out = 0;
+  };
+  Traffic traffic() const {
+    return {records_in_.load(std::memory_order_relaxed), bytes_in_.load(std::memory_order_relaxed),
+            bytes_out_.load(std::memory_order_relaxed)};
+  }
+  void count_fetched(ByteCount bytes) {
+    bytes_out_.fetch_add(static_cast<std::uint64_t>(bytes.value), std::memory_order_relaxed);
+  }
+
   // `wake` runs (on any thread, once at most, no lock of ours held) when the log end, the high watermark, the last stable
   // offset, the leadership changes or the partition goes away. It must be cheap: post to a loop.
   using WaiterId = std::uint64_t;
@@ -102,6 +118,11 @@ class Partition {
   bool applied_ = false;  // role_ was set once
   bool retired_ = false;
   bool lost_ = false;  // the log directory failed
+
+  void count_appended(const storage::AppendResult& result, std::size_t bytes);
+  std::atomic<std::uint64_t> records_in_{0};
+  std::atomic<std::uint64_t> bytes_in_{0};
+  std::atomic<std::uint64_t> bytes_out_{0};
 
   mutable Mutex waiters_mu_;
   WaiterId last_waiter_ GUARDED_BY(waiters_mu_) = 0;

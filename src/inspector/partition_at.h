@@ -15,6 +15,7 @@
 #include "base/uuid.h"
 #include "inspector/api.h"
 #include "io/file_system.h"
+#include "storage/cleaner/log_cleaner.h"
 #include "storage/log_config.h"
 #include "storage/partition_log.h"
 
@@ -40,6 +41,7 @@ struct PartitionAt {
   std::shared_ptr<storage::PartitionLog> log;
   std::string why_no_log;
   std::optional<Offset> cleaned_to;  // of cleaner-offset-checkpoint
+  std::optional<storage::CleanerStatus> cleaner;  // of a broker that runs: LogCleaner::status()
   std::optional<std::int32_t> leader;
   std::optional<std::int32_t> leader_epoch;
   std::vector<std::int32_t> replicas;

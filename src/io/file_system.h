@@ -74,6 +74,7 @@ struct FileStatus {
   bool is_directory = false;
   ByteCount size;
   TimestampMs modified;
+  std::optional<ByteCount> allocated = {};  // blocks on the disk, where that is known: less than the size of a file with holes
 };
 
 struct DiskSpace {

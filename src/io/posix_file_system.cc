@@ -83,7 +83,8 @@ Result<FileStatus> PosixFileSystem::status(const Path& path) {
   if (::stat(path.c_str(), &status) != 0) return call_failed("stat", path);
   return FileStatus{.is_directory = S_ISDIR(status.st_mode),
                     .size = {status.st_size},
-                    .modified = {status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000}};
+                    .modified = {status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000},
+                    .allocated = ByteCount{status.st_blocks * 512}};
 }
 
 Result<bool> PosixFileSystem::exists(const Path& path) {

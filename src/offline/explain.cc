@@ -1,11 +1,10 @@
-// explain WHAT DIR [TOPIC[:PARTITION]…]: why segments stay or go, why a log is compacted or not, how an offset is looked up, what a
+// explain WHAT DIR [TOPIC[:PARTITION]…]: why segments stay or go, why a log is compacted or not, how an offset or a time is looked up, what a
 // start would do.
 //
 // The broker's own code decides, on the directory as it lies with all changes kept in memory (io/overlay_file_system.h); what
 // is printed are its verdicts.
 #include <algorithm>
 #include <array>
-#include <thread>
 
 #include "broker/metadata/directory_identity.h"
 #include "cli/command.h"
@@ -15,6 +14,7 @@
 #include "offline/opened_logs.h"
 #include "offline/rendering.h"
 #include "storage/cleaner/cleanable.h"
+#include "storage/lookup_trace.h"
 #include "storage/recovery_verdict.h"
 #include "storage/retention.h"
 
@@ -28,6 +28,7 @@ constexpr cli::OptionSpec kExplainOptions[] = {
     {.name = "config", .argument = "FILE", .help = "server.properties of the broker, for settings that are given there", .letter = 'c'},
     {.name = "at", .argument = "TIME", .help = "as if it were this time: 2026-01-31T23:59:59Z, or milliseconds"},
     {.name = "offset", .argument = "OFFSET", .help = "lookup: the offset that a reader asks for"},
+    {.name = "timestamp", .argument = "TIME", .help = "lookup: the time whose first record is wanted, written as for --at"},
     {.name = "json", .help = "JSON lines"},
     {.name = "help", .help = "this text", .letter = 'h'},
 };
@@ -54,7 +55,6 @@ struct Explaining {
   Session& session;
   const DataDirectory& data;
   OpenedLogs& logs;
-  io::OverlayFileSystem& overlay;
   TimestampMs now;
   bool json = false;
 };
@@ -171,71 +171,84 @@ void explain_start_of(const Explaining& e, const storage::PartitionLog& log, con
   for (const std::string& file : report.removed_files) e.session.out.print("  {} goes\n", file);
 }
 
-// What the log's own search read of one file.
-struct SearchStep {
-  io::Path file;
-  FilePosition from;
-  FilePosition to;
-  ByteCount bytes;
-  int reads = 0;
+// What a reader asks for: one of the two.
+struct LookupTarget {
+  std::optional<Offset> offset;
+  std::optional<TimestampMs> timestamp;
 };
 
-// The search is the log's; what it read is watched from below.
-Result<void> explain_lookup_of(const Explaining& e, const storage::PartitionLog& log, Offset target) {
-  std::vector<SearchStep> steps;
-  const std::thread::id us = std::this_thread::get_id();
-  e.overlay.watch_reads([&](const io::Path& path, FilePosition position, ByteCount size) {
-    if (std::this_thread::get_id() != us) return;
-    if (steps.empty() || steps.back().file != path) steps.push_back({path, position, position, {}, 0});
-    SearchStep& step = steps.back();
-    step.from = std::min(step.from, position);
-    step.to = std::max(step.to, position + size);
-    step.bytes += size;
-    ++step.reads;
-  });
-  storage::ReadOptions read;
-  read.from = target;
-  read.max_bytes = ByteCount{1};
-  read.at_least_one_batch = true;
-  const auto answer = log.read(read);
-  e.overlay.watch_reads({});
-  std::string says;
-  std::optional<record::BatchHeader> batch;
-  if (!answer) {
-    says = answer.error().message();
-  } else if (answer->range.size > ByteCount{0}) {
-    std::array<std::byte, record::kHeaderSize> header{};
-    const std::size_t count = TRY(answer->range.source->read_at(answer->range.position, header));
-    if (count == header.size() && header[record::kMagic] == std::byte{2}) batch = TRY(record::read_header(header));
-    says = fmt::format("a batch of {} bytes at position {}", answer->range.size, answer->range.position);
-    if (batch) says += fmt::format(", offsets {} to {}", batch->base_offset, batch->last_offset());
-  } else {
-    says = fmt::format("nothing: readers see what is below {}", answer->high_watermark);
+void print_trace(const Explaining& e, const storage::PartitionLog& log, const storage::LookupTrace& trace, const std::string& says) {
+  print_heading(e, log);
+  for (const storage::LookupStep& step : trace.steps()) {
+    if (step.kind == storage::LookupStepKind::answer) continue;
+    e.session.out.print("  {}{}\n", storage::describe(step),
+                        step.reads > 0 ? fmt::format(" ({} bytes in {} reads)", step.bytes, step.reads) : std::string());
   }
-  if (!e.json) {
-    print_heading(e, log);
-    for (const SearchStep& step : steps) {
-      e.session.out.print("  {}: {}; {} bytes in {} reads, up to position {}\n", io::file_name(step.file),
-                          step.from > FilePosition{0} ? fmt::format("the index lets the search start at position {}", step.from)
-                                                      : std::string("the search starts at the first batch"),
-                          step.bytes, step.reads, step.to);
-    }
-    e.session.out.print("  answer: {}\n", says);
-    return {};
-  }
+  e.session.out.print("  answer: {}\n", says);
+}
+
+std::string trace_as_json(const storage::LookupTrace& trace) {
   std::string list = "[";
-  for (const SearchStep& step : steps) {
+  for (const storage::LookupStep& step : trace.steps()) {
     if (list.size() > 1) list += ',';
     JsonLine one(list);
-    one.text("file", io::file_name(step.file)).number("from", step.from.value).number("to", step.to.value);
-    one.number("bytes_read", step.bytes.value).number("reads", step.reads);
+    one.text("kind", storage::to_string(step.kind)).text("file", step.file);
+    one.optional("segment", step.segment ? std::optional(step.segment->value) : std::nullopt);
+    one.optional("entry", step.entry);
+    one.optional("offset", step.offset ? std::optional(step.offset->value) : std::nullopt);
+    one.optional("timestamp_ms", step.timestamp ? std::optional(step.timestamp->value) : std::nullopt);
+    one.optional("from", step.from ? std::optional(step.from->value) : std::nullopt);
+    one.optional("to", step.to ? std::optional(step.to->value) : std::nullopt);
+    one.number("bytes_read", step.bytes.value).number("reads", step.reads).text("says", storage::describe(step));
     one.end_inner();
+  }
+  return list + "]";
+}
+
+// The search is the log's, and it tells what it does.
+Result<void> explain_lookup_of(const Explaining& e, const storage::PartitionLog& log, const LookupTarget& target) {
+  storage::LookupTrace trace;
+  std::string says;
+  std::optional<record::BatchHeader> batch;
+  bool in_range = true;
+  std::optional<storage::FoundRecord> record;
+  if (target.timestamp) {
+    record = TRY(log.find_by_timestamp(*target.timestamp, &trace));
+    says = record ? fmt::format("offset {}, whose time is {}", record->offset, storage::describe_time(record->timestamp))
+                  : fmt::format("no record is as late as {}", storage::describe_time(*target.timestamp));
+  } else {
+    storage::ReadOptions read;
+    read.from = *target.offset;
+    read.max_bytes = ByteCount{1};
+    read.at_least_one_batch = true;
+    const auto answer = log.read(read, &trace);
+    in_range = answer.has_value();
+    if (!answer) {
+      says = answer.error().message();
+    } else if (answer->range.size > ByteCount{0}) {
+      std::array<std::byte, record::kHeaderSize> header{};
+      const std::size_t count = TRY(answer->range.source->read_at(answer->range.position, header));
+      if (count == header.size() && header[record::kMagic] == std::byte{2}) batch = TRY(record::read_header(header));
+      says = fmt::format("a batch of {} bytes at position {}", answer->range.size, answer->range.position);
+      if (batch) says += fmt::format(", offsets {} to {}", batch->base_offset, batch->last_offset());
+    } else {
+      says = fmt::format("nothing: readers see what is below {}", answer->high_watermark);
+    }
+  }
+  if (!e.json) {
+    print_trace(e, log, trace, says);
+    return {};
   }
   std::string out;
   JsonLine line = explain_line(out, "lookup", log.partition());
-  line.number("offset", target.value).boolean("in_range", answer.has_value()).raw("steps", list + "]");
+  line.optional("offset", target.offset ? std::optional(target.offset->value) : std::nullopt);
+  line.optional("timestamp_ms", target.timestamp ? std::optional(target.timestamp->value) : std::nullopt);
+  line.boolean("in_range", in_range).raw("steps", trace_as_json(trace));
+  line.number("bytes_read", trace.bytes().value).number("reads", trace.reads());
   line.optional("base_offset", batch ? std::optional(batch->base_offset.value) : std::nullopt);
   line.optional("last_offset", batch ? std::optional(batch->last_offset().value) : std::nullopt);
+  line.optional("found_offset", record ? std::optional(record->offset.value) : std::nullopt);
+  line.optional("found_timestamp_ms", record ? std::optional(record->timestamp.value) : std::nullopt);
   line.text("says", says);
   line.end();
   e.session.out.write(out);
@@ -278,7 +291,14 @@ Result<int> explain_directory(const Options& options, Session& outer) {
   const auto offset = options.long_value("offset");
   if (!config || !at) return Error{Errc::invalid, "an option is given twice"};
   if (!offset) return Error{Errc::invalid, offset.mistake().message};
-  if (what == "lookup" && !*offset) return Error{Errc::invalid, "explain lookup needs --offset"};
+  const auto timestamp = options.value("timestamp");
+  if (!timestamp) return Error{Errc::invalid, "an option is given twice"};
+  LookupTarget target;
+  if (*offset) target.offset = Offset{**offset};
+  if (*timestamp) target.timestamp = TRY(parse_time(**timestamp, outer.clock.now()));
+  if (what == "lookup" && target.offset.has_value() == target.timestamp.has_value()) {
+    return Error{Errc::invalid, "explain lookup needs --offset or --timestamp, and not both"};
+  }
   std::optional<TimestampMs> told;
   if (*at) told = TRY(parse_time(**at, outer.clock.now()));
   const ExplainClock clock(outer.clock, told);
@@ -295,7 +315,7 @@ Result<int> explain_directory(const Options& options, Session& outer) {
   }
   if (data.in_use()) session.err.print("cordwood explain: a broker is using the directory: this is how it lies on the disk now\n");
   const auto logs = TRY(OpenedLogs::open(overlay, session, data, {.before_load = {}, .judge_strays = what == "start"}));
-  const Explaining explaining{session, data, *logs, overlay, clock.now(), options.has("json")};
+  const Explaining explaining{session, data, *logs, clock.now(), options.has("json")};
   if (what == "start") explain_identity(explaining);
   for (const PartitionOnDisk* partition : partitions) {
     if (session.out.failed() || session.interrupted) break;
@@ -310,7 +330,7 @@ Result<int> explain_directory(const Options& options, Session& outer) {
     } else if (what == "retention") {
       explained = explain_retention_of(explaining, **log);
     } else if (what == "lookup") {
-      explained = explain_lookup_of(explaining, **log, Offset{**offset});
+      explained = explain_lookup_of(explaining, **log, target);
     } else if (what == "compaction") {
       explained = explain_compaction_of(explaining, **log, *partition);
     } else {
@@ -332,7 +352,7 @@ int run_explain(const cli::Command& self, const cli::Words& words, Session& sess
 
 extern const cli::Command explain_command{
     .name = "explain",
-    .summary = "why segments stay or go, logs are compacted or not, how an offset is found, what a start does",
+    .summary = "why segments stay or go, logs are compacted or not, how an offset or a time is found, what a start does",
     .details = "The broker's own rules are run on the directory, and nothing on the disk is changed; what they decide is printed with "
                "the setting that decides it and where that was given.",
     .grammar = &kExplainGrammar,

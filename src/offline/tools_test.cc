@@ -148,13 +148,28 @@ TEST(Explain, CompactionNamesTheDecision) {
   EXPECT_THAT(run.out, HasSubstr("cleaner-offset-checkpoint: "));
 }
 
-TEST(Explain, LookupShowsWhatIsRead) {
-  const CommandRun run = look(explain_command, "rolled-size", {"lookup", "/data", "--offset", "5"});
+TEST(Explain, LookupTellsTheStepsOfTheSearch) {
+  const CommandRun run = look(explain_command, "rolled-size", {"lookup", "/data", "--offset", "30"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr(".log: "));
-  EXPECT_THAT(run.out, HasSubstr("answer: "));
+  EXPECT_THAT(run.out, HasSubstr("offset 30 is between log start 0 and log end 89\n"));
+  EXPECT_THAT(run.out, HasSubstr("segment 22 has the largest base offset that is not above it\n"));
+  EXPECT_THAT(run.out, HasSubstr("batch headers of 00000000000000000022.log are read, positions 0 to "));
+  EXPECT_THAT(run.out, HasSubstr("answer: a batch of 179 bytes at position 353, offsets 29 to 32\n"));
   EXPECT_THAT(look(explain_command, "rolled-size", {"lookup", "/data", "--offset", "99999999"}).out, HasSubstr("is not in ["));
   EXPECT_EQ(look(explain_command, "rolled-size", {"lookup", "/data"}).code, 1);
+  EXPECT_EQ(look(explain_command, "rolled-size", {"lookup", "/data", "--offset", "1", "--timestamp", "1"}).code, 1);
+}
+
+TEST(Explain, LookupByTime) {
+  const CommandRun run = look(explain_command, "rolled-size", {"lookup", "/data", "--timestamp", "1"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("times are searched from the log start 0 to the log end 89\n"));
+  EXPECT_THAT(run.out, HasSubstr("answer: offset 0, whose time is "));
+  EXPECT_THAT(look(explain_command, "rolled-size", {"lookup", "/data", "--timestamp", "2100-01-01"}).out,
+              HasSubstr("answer: no record is as late as 2100-01-01"));
+  const CommandRun json = look(explain_command, "rolled-size", {"lookup", "/data", "--timestamp", "1", "--json"});
+  EXPECT_THAT(json.out, HasSubstr("\"kind\":\"bounds\""));
+  EXPECT_THAT(json.out, HasSubstr("\"found_offset\":0"));
 }
 
 TEST(Explain, StartTellsWhatIsCutAndChangesNothing) {

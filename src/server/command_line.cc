@@ -59,7 +59,7 @@ std::string help_text() {
   return R"(Cordwood, a broker for Apache Kafka's clients and data directories.
 
 usage:
-  cordwood                          a broker on ./cordwood-data, listening on 127.0.0.1:9092
+  cordwood                          a broker on ./cordwood-data, listening on 127.0.0.1:9092; its page is at 127.0.0.1:9192
   cordwood broker [FILE] [OPTIONS]  a broker with the settings of a server.properties
   cordwood --help                   the other commands
 
@@ -67,6 +67,7 @@ options:
   --override KEY=VALUE   sets one key of server.properties, after the file; may be repeated
 
 The keys are Apache Kafka's. Those mostly needed: listeners, advertised.listeners, log.dirs, node.id.
+The page's own: cordwood.inspector.listener (HOST:PORT, empty for none), .token, .actions (true lets it change things).
 SIGTERM and SIGINT stop the broker cleanly; a second one ends it at once.
 )";
 }

@@ -143,7 +143,7 @@ TEST(Program, IsReadyAnswersAndStopsCleanly) {
     Program program(on_any_port(), folder.path());
     std::string ready = program.line();
     ASSERT_TRUE(std::regex_match(ready, std::regex("Cordwood [0-9.]+ ready in [0-9]+ ms: PLAINTEXT://127\\.0\\.0\\.1:[0-9]+, "
-                                                   "cluster id [A-Za-z0-9_-]{22}, data in \\./cordwood-data\n")))
+                                                   "cluster id [A-Za-z0-9_-]{22}, data in \\./cordwood-data(; inspector at http://127\\.0\\.0\\.1:9192/)?\n")))
         << ready << program.errors();
     net::TestClient client(port_in(ready));
     ByteWriter request;  // ApiVersions v0, correlation id 7, no client id

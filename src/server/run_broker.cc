@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "broker/broker.h"
 #include "broker/config.h"
+#include "inspector/broker_inspector.h"
 #include "io/file_system.h"
 #include "net/address.h"
 #include "net/request_sink.h"
@@ -78,7 +79,7 @@ broker::Broker::StartOptions start_options() {
 }
 
 std::string ready_line(DurationNs took, const net::Server& server, const broker::Config& config,
-                       broker::Broker& broker) {
+                       broker::Broker& broker, const inspector::BrokerInspector* inspector) {
   std::string listeners;
   for (std::size_t i = 0; i < server.bound().size(); ++i) {
     const auto& bound = server.bound()[i];
@@ -90,8 +91,9 @@ std::string ready_line(DurationNs took, const net::Server& server, const broker:
   if (const std::size_t count = broker.partitions().loading(); count > 0) {
     loading = fmt::format("; {} partition{} still recover{}", count, count == 1 ? "" : "s", count == 1 ? "s" : "");
   }
-  return fmt::format("Cordwood {} ready in {} ms: {}, cluster id {}, data in {}{}\n", version_text(),
-                     (took.value + 500'000) / 1'000'000, listeners, broker.controller().cluster_id(), directories, loading);
+  const std::string page = inspector == nullptr ? std::string() : fmt::format("; inspector at {}", inspector->address());
+  return fmt::format("Cordwood {} ready in {} ms: {}, cluster id {}, data in {}{}{}\n", version_text(),
+                     (took.value + 500'000) / 1'000'000, listeners, broker.controller().cluster_id(), directories, loading, page);
 }
 
 }  // namespace
@@ -110,6 +112,7 @@ Result<int> run_broker(const RunBroker& command, Clock& clock, MonotonicNs began
   net::Server server(server_options(config), sink, clock, logger);
   TRY(server.bind());
   for (const auto& bound : server.bound()) config.set_bound_port(bound.name, bound.port);
+  const auto inspector = TRY(inspector::BrokerInspector::open(config, clock, random, logger, version_text()));
   auto opened = broker::Broker::start({&fs, &clock, &random, &logger}, config, start_options());
   if (!opened && opened.error().code == Errc::closed && stop_signal_is_pending()) {
     const int number = wait_for_stop_signal();
@@ -129,12 +132,15 @@ Result<int> run_broker(const RunBroker& command, Clock& clock, MonotonicNs began
     return started.error();
   }
 
-  std::string line = ready_line(clock.monotonic() - began, server, config, *broker);
+  if (inspector) inspector->show(*broker, clock.now() - DurationMs{(clock.monotonic() - began).value / 1'000'000});
+  std::string line = ready_line(clock.monotonic() - began, server, config, *broker, inspector.get());
   std::fputs(line.c_str(), stdout);
   std::fflush(stdout);
 
   logger.info("{}: stopping", signal_name(wait_for_stop_signal()));
-  // Requests end first, then the logs close; what waits is answered in between, while there are still loops to send it.
+  if (inspector) inspector->set_stopping();
+  // Whoever looks looks no longer. Requests end then, then the logs close; what waits is answered in between, while there are still loops to send it.
+  if (inspector) inspector->stop();
   server.quiesce();
   Result<void> stopped = broker->shut_down();
   server.stop();

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "cli/command.h"
+#include "inspector/commands.h"
 #include "io/file_system.h"
 #include "offline/commands.h"
 #include "server/command_line.h"
@@ -38,6 +39,7 @@ const cli::CommandList& all_commands() {
   static const cli::CommandList list = [] {
     std::vector<const cli::Command*> all(cli::commands().begin(), cli::commands().end());
     all.insert(all.end(), offline::commands().begin(), offline::commands().end());
+    all.insert(all.end(), inspector::commands().begin(), inspector::commands().end());
     all.insert(all.end(), server_commands().begin(), server_commands().end());
     return cli::CommandList(std::move(all));
   }();

@@ -39,6 +39,8 @@ class BatchScan {
   Result<std::optional<BatchInfo>> next();
   // The header of the batch that next() gave last. Only for magic 2.
   record::BatchHeader header() const { return record::BatchView(header_).header(); }
+  // Its first bytes as they lie, of a magic 2 batch the header; valid until the next call.
+  BytesView header_bytes() const { return header_; }
   // Where the next batch starts: after a walk that ended without error, the end of the last whole batch.
   FilePosition position() const { return position_; }
 

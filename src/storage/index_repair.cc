@@ -243,36 +243,48 @@ void PartitionLog::on_index_damage(std::function<void()> callback) {
   impl_->repair_callback = std::move(callback);
 }
 
-Result<void> PartitionLog::repair_indexes() {
-  if (std::optional<Error> refusal = impl_->refusal()) return *refusal;
-  MutexLock flush_lock(impl_->flush_mu);
+Result<std::size_t> PartitionLog::Impl::rebuild_indexes(RebuildWhich which) {
+  if (std::optional<Error> refused = refusal()) return *refused;
+  MutexLock flush_lock(flush_mu);
   SegmentList list;
   {
-    MutexLock lock(impl_->mu);
-    if (impl_->closed) return Error{Errc::closed, fmt::format("{} is closed", impl_->partition.to_string())};
-    list = impl_->segments;
+    MutexLock lock(mu);
+    if (closed) return Error{Errc::closed, fmt::format("{} is closed", partition.to_string())};
+    list = segments;
   }
+  std::size_t rebuilt = 0;
   for (const auto& segment : list) {
-    if (!segment->index_is_suspect()) continue;
-    impl_->env.logger->warn("{}: {}", directory(),
-                            describe({.file = segment_file_name(segment->base_offset(), kOffsetIndexSuffix),
-                                      .finding = RecoveryFinding::wrong_entries, .action = RecoveryAction::rebuilt,
-                                      .why = "it or the time index beside it does not fit the batches"}));
+    const bool is_suspect = segment->index_is_suspect();
+    if (which == RebuildWhich::suspect && !is_suspect) continue;
+    if (is_suspect) {
+      env.logger->warn("{}: {}", *directory.load(),
+                       describe({.file = segment_file_name(segment->base_offset(), kOffsetIndexSuffix),
+                                 .finding = RecoveryFinding::wrong_entries, .action = RecoveryAction::rebuilt,
+                                 .why = "it or the time index beside it does not fit the batches"}));
+    }
     bool is_active = false;
     {
       // An active one takes appends; a closed one stays closed while flush_mu is held.
-      MutexLock lock(impl_->mu);
-      is_active = segment == impl_->segments.back();
+      MutexLock lock(mu);
+      is_active = segment == segments.back();
       if (is_active) {
         TRY(segment->prepare_for_append());
         TRY(segment->rebuild_indexes(true));
       }
     }
     if (!is_active) TRY(segment->rebuild_indexes(false));
+    ++rebuilt;
   }
   // Only now: of what cannot be made anew nobody is asked again.
-  impl_->repair_asked.store(false, std::memory_order_relaxed);
+  repair_asked.store(false, std::memory_order_relaxed);
+  return rebuilt;
+}
+
+Result<void> PartitionLog::repair_indexes() {
+  TRY(impl_->rebuild_indexes(Impl::RebuildWhich::suspect));
   return {};
 }
+
+Result<std::size_t> PartitionLog::rebuild_indexes() { return impl_->rebuild_indexes(Impl::RebuildWhich::all); }
 
 }  // namespace cordwood::storage

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "storage/directory_files.h"
+#include "storage/lookup_trace.h"
 #include "storage/partition_log_impl.h"
+#include "storage/segment_file_name.h"
 
 namespace cordwood::storage {
 Offset PartitionLog::Impl::last_stable(Offset high_watermark_now) const {
@@ -60,19 +63,19 @@ Result<std::vector<AbortedTransaction>> PartitionLog::Impl::aborted_in(const Seg
   return aborted;
 }
 
-Result<ReadResult> PartitionLog::read(const ReadOptions& options) const {
+Result<ReadResult> PartitionLog::read(const ReadOptions& options, LookupTrace* trace) const {
   if (const std::optional<Error> refusal = impl_->refusal()) return *refusal;
   while (true) {
     std::shared_ptr<const SegmentList> list;
-    Result<ReadResult> result = impl_->read_once(options, list);
+    Result<ReadResult> result = impl_->read_once(options, list, trace);
     // A segment that nobody had opened may leave the log and the disk between the look at the list and the opening.
     const bool gone = !result && result.error().code == Errc::not_found && impl_->segments_view.load() != list;
     if (!gone) return result;
   }
 }
 
-Result<ReadResult> PartitionLog::Impl::read_once(const ReadOptions& wanted,
-                                                 std::shared_ptr<const SegmentList>& list) const {
+Result<ReadResult> PartitionLog::Impl::read_once(const ReadOptions& wanted, std::shared_ptr<const SegmentList>& list,
+                                                 LookupTrace* trace) const {
   ReadResult result;
   result.high_watermark = high_watermark.load(std::memory_order_acquire);
   result.last_stable_offset = last_stable(result.high_watermark);
@@ -85,7 +88,17 @@ Result<ReadResult> PartitionLog::Impl::read_once(const ReadOptions& wanted,
   result.last_stable_offset = std::min(result.last_stable_offset, result.high_watermark);
 
   std::size_t index = floor_segment(*list, wanted.from);
-  if (wanted.from > log_end.offset || wanted.from < result.log_start_offset || index == list->size()) {
+  const bool is_within =
+      wanted.from <= log_end.offset && wanted.from >= result.log_start_offset && index != list->size();
+  if (trace != nullptr) {
+    LookupStep& step = trace->add(LookupStepKind::bounds);
+    step.offset = wanted.from;
+    step.log_start = result.log_start_offset;
+    step.log_end = log_end.offset;
+    step.hit = is_within;
+    if (is_within) trace->add(LookupStepKind::segment, (*list)[index]->base_offset()).hit = true;
+  }
+  if (!is_within) {
     return Error{Errc::out_of_range, fmt::format("{}: offset {} is not in [{}, {}]", partition.to_string(),
                                                  wanted.from, result.log_start_offset, log_end.offset)};
   }
@@ -99,11 +112,21 @@ Result<ReadResult> PartitionLog::Impl::read_once(const ReadOptions& wanted,
   std::optional<BatchInfo> first;
   for (; index < list->size(); ++index) {
     const Segment& segment = *(*list)[index];
-    first = TRY(segment.find_batch(wanted.from, segment_end(segment, log_end)));
+    first = TRY(segment.find_batch(wanted.from, segment_end(segment, log_end), trace));
     if (first) break;
   }
-  if (!first) return result;
+  if (!first) {
+    if (trace != nullptr) trace->add(LookupStepKind::answer);
+    return result;
+  }
   const Segment& segment = *(*list)[index];
+  if (trace != nullptr) {
+    LookupStep& step = trace->add(LookupStepKind::answer, segment.base_offset(), segment_file_name(segment.base_offset(), kLogSuffix));
+    step.offset = first->base_offset;
+    step.from = first->position;
+    step.to = first->end();
+    step.hit = true;
+  }
   result.in_older_segment = segment.base_offset() < log_end.segment_base;
   const FilePosition upper = TRY(upper_position(*list, index, log_end, limit));
   if (first->position >= upper) return result;

@@ -6,6 +6,8 @@
 
 #include "base/bytes.h"
 #include "storage/index_search.h"
+#include "storage/lookup_trace.h"
+#include "storage/segment_file_name.h"
 
 namespace cordwood::storage {
 
@@ -26,13 +28,20 @@ Result<std::unique_ptr<OffsetIndex>> OffsetIndex::open(io::FileSystem& fs, const
   return std::unique_ptr<OffsetIndex>(new OffsetIndex(std::move(file), base_offset));
 }
 
-IndexEntry OffsetIndex::lookup(Offset target) const {
+IndexEntry OffsetIndex::lookup(Offset target, LookupTrace* trace) const {
   IndexEntry none{base_offset_, {0}};
   if (target < base_offset_) return none;
   std::int64_t relative = target.value - base_offset_.value;
   return file_->read([&](BytesView entries) {
-    std::int64_t count =
-        count_entries_before(entries, kEntrySize, [&](BytesView e) { return relative_in_offset_entry(e) <= relative; });
+    std::int64_t count = count_entries_before(entries, kEntrySize, [&](BytesView e) {
+      const bool is_before = relative_in_offset_entry(e) <= relative;
+      if (trace != nullptr) {
+        trace->probe(LookupStepKind::offset_probe, base_offset_, kOffsetIndexSuffix, (e.data() - entries.data()) / kEntrySize,
+                     offset_of_entry(base_offset_, relative_in_offset_entry(e)), {}, FilePosition{position(e)},
+                     ByteCount{kEntrySize}, is_before);
+      }
+      return is_before;
+    });
     if (count == 0) return none;
     BytesView found = index_entry(entries, kEntrySize, count - 1);
     // Bytes of a damaged file: the start of the segment is always right.

@@ -27,6 +27,8 @@ struct IndexEntry {
   bool operator==(const IndexEntry&) const = default;
 };
 
+class LookupTrace;
+
 class OffsetIndex {
  public:
   static constexpr std::int64_t kEntrySize = 8;
@@ -40,7 +42,7 @@ class OffsetIndex {
                                                    ByteCount capacity, Growth growth);
 
   // The largest entry at or below `target`, or {base_offset, 0} when there is none.
-  IndexEntry lookup(Offset target) const;
+  IndexEntry lookup(Offset target, LookupTrace* trace = nullptr) const;
   // The smallest entry whose position is at or above `position`; used for the upper bound of aborted transactions.
   std::optional<IndexEntry> first_at_or_after(FilePosition position) const;
 

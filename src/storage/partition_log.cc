@@ -190,6 +190,8 @@ std::optional<Offset> PartitionLog::first_segment_base() const {
   return list->front()->base_offset();
 }
 
+std::shared_ptr<const SegmentList> PartitionLog::segment_list() const { return impl_->segments_view.load(); }
+
 std::vector<SegmentInfo> PartitionLog::segments() const {
   const LogEnd end = impl_->end.load();
   const auto list = impl_->segments_view.load();

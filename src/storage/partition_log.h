@@ -32,6 +32,7 @@
 
 namespace cordwood::storage {
 
+class LookupTrace;
 class OpenFiles;
 class Segment;
 using SegmentList = std::vector<std::shared_ptr<Segment>>;
@@ -226,9 +227,10 @@ class PartitionLog : public std::enable_shared_from_this<PartitionLog> {
 
   // --- reading ---
   // Errors: out_of_range below the log start or above the log end.
-  Result<ReadResult> read(const ReadOptions& options) const;
+  // `trace`, when there is one, is told the steps of the search.
+  Result<ReadResult> read(const ReadOptions& options, LookupTrace* trace = nullptr) const;
   // First record with timestamp >= target at or after the log start. Not limited by the high watermark: the caller is.
-  Result<std::optional<FoundRecord>> find_by_timestamp(TimestampMs target) const;
+  Result<std::optional<FoundRecord>> find_by_timestamp(TimestampMs target, LookupTrace* trace = nullptr) const;
   // The record with the largest timestamp (the first one of equals, as Kafka finds it).
   Result<std::optional<FoundRecord>> find_max_timestamp() const;
   EpochEndOffset end_offset_for_epoch(std::int32_t epoch) const;
@@ -260,6 +262,8 @@ class PartitionLog : public std::enable_shared_from_this<PartitionLog> {
 
   ByteCount size() const;                     // of all .log files
   std::vector<SegmentInfo> segments() const;
+  // The segments themselves, for their read side: nothing is read to know them. Empty once the log was closed abruptly.
+  std::shared_ptr<const SegmentList> segment_list() const;
   std::optional<Offset> first_segment_base() const;  // absent once the log was closed abruptly
   std::vector<ProducerEntry> active_producers() const;
   const RecoveryReport& recovery() const;
@@ -274,6 +278,9 @@ class PartitionLog : public std::enable_shared_from_this<PartitionLog> {
   void on_index_damage(std::function<void()> callback);
   // Makes the indexes of every such segment anew. Errors: io, no_space: nothing has changed for that one.
   Result<void> repair_indexes();
+  // The same for all segments, whatever their indexes hold; appends wait while those of the active one are made. Answers how many
+  // segments there are. Errors: as above.
+  Result<std::size_t> rebuild_indexes();
   // Called when files were renamed to *.deleted: LogManager calls remove_retired_files() when `delay` is over.
   void on_retired(std::function<void(DurationMs delay)> callback);
   // Deletes the retired files whose file.delete.delay.ms is over; one that is gone already is fine. Errors: io.

@@ -76,7 +76,7 @@ struct PartitionLog::Impl {
   AppendResult storage_failure(const Error& why);
 
   // --- reading (log_reader.cc, time_lookup.cc) ---
-  Result<ReadResult> read_once(const ReadOptions& wanted, std::shared_ptr<const SegmentList>& list) const;
+  Result<ReadResult> read_once(const ReadOptions& wanted, std::shared_ptr<const SegmentList>& list, LookupTrace* trace) const;
   Offset last_stable(Offset high_watermark_now) const;
   // Where a read that may see offsets below `limit` must stop in segment `index`, as of `end`.
   Result<FilePosition> upper_position(const SegmentList& list, std::size_t index, const LogEnd& end, Offset limit) const;
@@ -133,6 +133,8 @@ struct PartitionLog::Impl {
 
   // --- indexes that do not fit (index_repair.cc) ---
   // Has repair_indexes() called soon, once.
+  enum class RebuildWhich { suspect, all };
+  Result<std::size_t> rebuild_indexes(RebuildWhich which);  // index_repair.cc; answers how many
   void ask_for_repair() const EXCLUDES(mu);
   // Compares the transaction index of list[index] with the batches, and makes it anew where it says less or something else.
   // Nothing to do for one that is trusted.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "storage/directory_files.h"
+#include "storage/lookup_trace.h"
 #include "storage/segment_file_name.h"
 
 namespace cordwood::storage {
@@ -225,25 +226,42 @@ bool Segment::close_files() {
 // --- read side ---
 
 // The index is a hint: where it cannot be had, the search starts at the first batch.
-IndexEntry Segment::offset_floor(Offset target) const {
+IndexEntry Segment::offset_floor(Offset target, LookupTrace* trace) const {
   if (has_offset_index_.load(std::memory_order_acquire)) {
-    if (Result<OffsetIndex*> index = offset_index(OffsetIndex::Growth::as_it_is)) return (*index)->lookup(target);
+    if (Result<OffsetIndex*> index = offset_index(OffsetIndex::Growth::as_it_is)) return (*index)->lookup(target, trace);
   }
   return {base_offset_, kStart};
 }
 
-Result<FilePosition> Segment::start_for(const io::File& log, Offset target, FilePosition end) const {
-  const IndexEntry entry = offset_floor(target);
-  if (entry.position == kStart) return kStart;
+Result<FilePosition> Segment::start_for(const ByteSource& log, Offset target, FilePosition end, LookupTrace* trace) const {
+  const IndexEntry entry = offset_floor(target, trace);
+  if (entry.position == kStart) {
+    if (trace != nullptr) trace_start(*trace, kStart, why_no_entry());
+    return kStart;
+  }
   if (entry.position < end) {
     BatchScan scan(log, entry.position, end);
     const Result<std::optional<BatchInfo>> batch = scan.next();
-    if (batch && *batch && fits(entry, **batch, base_offset_)) return entry.position;
+    if (batch && *batch && fits(entry, **batch, base_offset_)) {
+      if (trace != nullptr) trace_start(*trace, entry.position, ScanStart::indexed);
+      return entry.position;
+    }
     suspect_index();
   } else if (entry.position >= FilePosition{size().value}) {
     suspect_index();
   }
+  if (trace != nullptr) trace_start(*trace, kStart, ScanStart::entry_is_wrong);
   return kStart;
+}
+
+ScanStart Segment::why_no_entry() const {
+  return has_offset_index_.load(std::memory_order_acquire) ? ScanStart::no_entry : ScanStart::no_index;
+}
+
+void Segment::trace_start(LookupTrace& trace, FilePosition at, ScanStart why) const {
+  LookupStep& step = trace.add(LookupStepKind::start, base_offset_, segment_file_name(base_offset_, kLogSuffix));
+  step.from = at;
+  step.why = why;
 }
 
 // Of an index that lost entries, or all of them, no single one is wrong.
@@ -253,18 +271,45 @@ void Segment::suspect_when_far(FilePosition start, const std::optional<BatchInfo
   if ((found->position - start).value > kFar + 16 * settings_.index_interval_bytes.value) suspect_index();
 }
 
-Result<std::optional<BatchInfo>> Segment::find_batch(Offset target, FilePosition end) const {
+Result<std::optional<BatchInfo>> Segment::find_batch(Offset target, FilePosition end, LookupTrace* trace) const {
+  if (trace != nullptr) return trace_batch(target, end, *trace);
+  return find_batch_in(*TRY(file()), target, end, nullptr);
+}
+
+Result<std::optional<BatchInfo>> Segment::trace_batch(Offset target, FilePosition end, LookupTrace& trace) const {
   const std::shared_ptr<io::File> log = TRY(file());
+  const CountedSource counted(*log);
+  const Result<std::optional<BatchInfo>> found = find_batch_in(counted, target, end, &trace);
+  trace.note_reads(counted);
+  return found;
+}
+
+Result<std::optional<BatchInfo>> Segment::find_batch_in(const ByteSource& log, Offset target, FilePosition end,
+                                                        LookupTrace* trace) const {
+  const auto begin = [&](FilePosition at, ScanStart why) {
+    if (trace != nullptr) trace_start(*trace, at, why);
+  };
+  // One for the batch at the start, and one for each that follows.
+  const auto scanned = [&](const std::optional<BatchInfo>& batch) {
+    if (trace != nullptr) trace->scanned(base_offset_, batch, batch && batch->last_offset >= target);
+  };
   // Where one window holds the whole search the index would cost more than it saves.
   constexpr FilePosition kOneWindow{8 * KiB};
+  ScanStart why = ScanStart::one_window;
   if (end > kOneWindow) {
-    const IndexEntry entry = offset_floor(target);
+    const IndexEntry entry = offset_floor(target, trace);
+    why = entry.position > kStart ? ScanStart::entry_is_wrong : why_no_entry();
     if (entry.position > kStart && entry.position < end) {
-      BatchScan scan(*log, entry.position, end);
+      BatchScan scan(log, entry.position, end);
       Result<std::optional<BatchInfo>> first = scan.next();
       if (first && *first && fits(entry, **first, base_offset_)) {
+        begin(entry.position, ScanStart::indexed);
         std::optional<BatchInfo> batch = *first;
-        while (batch && batch->last_offset < target) batch = TRY(scan.next());
+        scanned(batch);
+        while (batch && batch->last_offset < target) {
+          batch = TRY(scan.next());
+          scanned(batch);
+        }
         suspect_when_far(entry.position, batch);
         return batch;
       }
@@ -273,7 +318,13 @@ Result<std::optional<BatchInfo>> Segment::find_batch(Offset target, FilePosition
       suspect_index();
     }
   }
-  std::optional<BatchInfo> batch = TRY(first_batch_reaching(*log, target, kStart, end));
+  begin(kStart, why);
+  BatchScan scan(log, kStart, end);
+  std::optional<BatchInfo> batch;
+  do {
+    batch = TRY(scan.next());
+    scanned(batch);
+  } while (batch && batch->last_offset < target);
   suspect_when_far(kStart, batch);
   return batch;
 }
@@ -373,20 +424,28 @@ Result<Segment::IndexSizes> Segment::index_sizes() const {
   return sizes;
 }
 
-Result<FilePosition> Segment::search_start(TimestampMs target, Offset from) const {
+Result<FilePosition> Segment::search_start(TimestampMs target, Offset from, LookupTrace* trace) const {
   if (empty()) return kStart;
   TimeIndex* times = TRY(time_index(OffsetIndex::Growth::as_it_is));
-  const TimeEntry entry = times->lookup(target);
-  const FilePosition end = valid_end();
+  const TimeEntry entry = times->lookup(target, trace);
   const std::shared_ptr<io::File> log = TRY(file());
+  if (trace == nullptr) return search_start_in(*log, entry, from, nullptr);
+  const CountedSource counted(*log);
+  const Result<FilePosition> start = search_start_in(counted, entry, from, trace);
+  trace->note_reads(counted);
+  return start;
+}
+
+Result<FilePosition> Segment::search_start_in(const ByteSource& log, const TimeEntry& entry, Offset from, LookupTrace* trace) const {
+  const FilePosition end = valid_end();
   if (entry.timestamp >= TimestampMs{0} && entry.offset >= from) {
-    const FilePosition start = TRY(start_for(*log, entry.offset, end));
-    const Result<std::optional<BatchInfo>> batch = first_batch_reaching(*log, entry.offset, start, end);
+    const FilePosition start = TRY(start_for(log, entry.offset, end, trace));
+    const Result<std::optional<BatchInfo>> batch = first_batch_reaching(log, entry.offset, start, end);
     if (!batch && batch.error().code != Errc::corrupt) return batch.error();
     if (batch && *batch && fits(entry, **batch)) return start;
     suspect_index();
   }
-  return start_for(*log, from, end);
+  return start_for(log, from, end, trace);
 }
 
 Result<std::vector<AbortedEntry>> Segment::aborted_entries() const {

@@ -38,6 +38,9 @@ namespace cordwood::storage {
 // The largest timestamp of a segment and the last offset of the first batch that reached it; {-1, base} for none.
 using MaxTimestamp = TimeEntry;
 
+class LookupTrace;
+enum class ScanStart : std::uint8_t;
+
 class Segment final : public OpenFiles::Holder, public std::enable_shared_from_this<Segment> {
  public:
   // Taken over when the segment object is made; a later change of the config holds for the next segment.
@@ -91,12 +94,17 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   // The .log file; stays open for the life of whoever holds the pointer, and is not to be kept by others.
   Result<std::shared_ptr<io::File>> file() const;
   // The first batch in [0, end) whose last offset is at or above `target`, nothing when there is none.
-  Result<std::optional<BatchInfo>> find_batch(Offset target, FilePosition end) const;
+  Result<std::optional<BatchInfo>> find_batch(Offset target, FilePosition end, LookupTrace* trace = nullptr) const;
   // The last batch boundary in [from, limit], where `from` is one.
   Result<FilePosition> last_boundary(FilePosition from, FilePosition limit) const;
   // The smallest indexed offset whose position is at or above `position`.
   std::optional<Offset> indexed_offset_at_or_after(FilePosition position) const;
   Result<MaxTimestamp> max_timestamp() const;
+  // The same, where it was read before or the segment was written in this life.
+  std::optional<MaxTimestamp> known_max_timestamp() const {
+    if (!max_timestamp_known_.load(std::memory_order_acquire)) return std::nullopt;
+    return max_timestamp_.load();
+  }
   // max_timestamp(), or the modification time of the file where no record carries a time.
   Result<TimestampMs> largest_timestamp() const;
   Result<TimestampMs> file_time() const;  // when the .log was last written
@@ -109,7 +117,7 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   };
   Result<IndexSizes> index_sizes() const;
   // Where a search for records at or after `target` (and `from`) may start: nothing before can match.
-  Result<FilePosition> search_start(TimestampMs target, Offset from) const;
+  Result<FilePosition> search_start(TimestampMs target, Offset from, LookupTrace* trace = nullptr) const;
   Result<std::vector<AbortedEntry>> aborted_entries() const;
   // Whether a search met an entry of an index that does not fit the batches, or far too few of them. What it answered is
   // right all the same; rebuild_indexes() makes the next ones fast again.
@@ -198,9 +206,14 @@ class Segment final : public OpenFiles::Holder, public std::enable_shared_from_t
   auto with_room(Action action) const {
     return storage::with_room(settings_.open_files.get(), std::move(action));
   }
-  IndexEntry offset_floor(Offset target) const;
+  IndexEntry offset_floor(Offset target, LookupTrace* trace = nullptr) const;
   // Where a search for `target` in [0, end) may start, by the index when it fits.
-  Result<FilePosition> start_for(const io::File& log, Offset target, FilePosition end) const;
+  Result<FilePosition> start_for(const ByteSource& log, Offset target, FilePosition end, LookupTrace* trace = nullptr) const;
+  ScanStart why_no_entry() const;
+  void trace_start(LookupTrace& trace, FilePosition at, ScanStart why) const;
+  Result<std::optional<BatchInfo>> trace_batch(Offset target, FilePosition end, LookupTrace& trace) const;
+  Result<std::optional<BatchInfo>> find_batch_in(const ByteSource& log, Offset target, FilePosition end, LookupTrace* trace) const;
+  Result<FilePosition> search_start_in(const ByteSource& log, const TimeEntry& entry, Offset from, LookupTrace* trace) const;
   void suspect_index() const { index_suspect_.store(true, std::memory_order_relaxed); }
   void suspect_when_far(FilePosition start, const std::optional<BatchInfo>& found) const;
   Result<void> index_batch(const BatchInfo& batch);

@@ -6,6 +6,8 @@
 
 #include "base/bytes.h"
 #include "storage/index_search.h"
+#include "storage/lookup_trace.h"
+#include "storage/segment_file_name.h"
 
 namespace cordwood::storage {
 
@@ -26,11 +28,18 @@ Result<std::unique_ptr<TimeIndex>> TimeIndex::open(io::FileSystem& fs, const io:
   return std::unique_ptr<TimeIndex>(new TimeIndex(std::move(file), base_offset));
 }
 
-TimeEntry TimeIndex::lookup(TimestampMs target) const {
+TimeEntry TimeIndex::lookup(TimestampMs target, LookupTrace* trace) const {
   TimeEntry none{kNoTimestamp, base_offset_};
   return file_->read([&](BytesView entries) {
-    std::int64_t count =
-        count_entries_before(entries, kEntrySize, [&](BytesView e) { return timestamp(e) <= target.value; });
+    std::int64_t count = count_entries_before(entries, kEntrySize, [&](BytesView e) {
+      const bool is_before = timestamp(e) <= target.value;
+      if (trace != nullptr) {
+        trace->probe(LookupStepKind::time_probe, base_offset_, kTimeIndexSuffix, (e.data() - entries.data()) / kEntrySize,
+                     offset_of_entry(base_offset_, relative_in_time_entry(e)), TimestampMs{timestamp(e)}, {}, ByteCount{kEntrySize},
+                     is_before);
+      }
+      return is_before;
+    });
     if (count == 0) return none;
     BytesView found = index_entry(entries, kEntrySize, count - 1);
     // Bytes of a damaged file: the start of the segment is always right.

@@ -37,7 +37,7 @@ class TimeIndex {
                                                  ByteCount capacity, OffsetIndex::Growth growth);
 
   // The largest entry with a timestamp <= target, or {-1, base_offset} when there is none.
-  TimeEntry lookup(TimestampMs target) const;
+  TimeEntry lookup(TimestampMs target, LookupTrace* trace = nullptr) const;
   TimeEntry last_or_none() const;  // {-1, base_offset} when empty
 
   // Taken only when `timestamp` exceeds the last entry's; equal is ignored. The last slot is kept for the closing entry.

@@ -4,14 +4,17 @@
 
 #include "record/legacy.h"
 #include "record/record.h"
+#include "storage/directory_files.h"
+#include "storage/lookup_trace.h"
 #include "storage/partition_log_impl.h"
+#include "storage/segment_file_name.h"
 
 namespace cordwood::storage {
 namespace {
 
 // The first record of a batch at or behind `from` for which `matches` holds.
 template <class Matches>
-Result<std::optional<FoundRecord>> first_record(const io::File& log, const BatchInfo& batch, Offset from,
+Result<std::optional<FoundRecord>> first_record(const ByteSource& log, const BatchInfo& batch, Offset from,
                                                 const record::DecompressionLimits& limits, Matches matches) {
   ByteVector bytes(static_cast<std::size_t>(batch.size.value));
   bytes.resize(TRY(log.read_at(batch.position, bytes)));
@@ -39,31 +42,88 @@ record::DecompressionLimits limits_of(const LogConfig& config) {
   return limits;
 }
 
+void trace_answer(LookupTrace& trace, std::optional<Offset> segment, const std::optional<FoundRecord>& found) {
+  LookupStep& step = trace.add(LookupStepKind::answer, segment);
+  if (!found) return;
+  step.offset = found->offset;
+  step.timestamp = found->timestamp;
+  step.hit = true;
+}
+
+// The first record of one segment that is late enough, in [start, end).
+Result<std::optional<FoundRecord>> first_at_or_after(const ByteSource& log, FilePosition start, FilePosition end, TimestampMs target,
+                                                     Offset log_start, const record::DecompressionLimits& limits, Offset segment,
+                                                     LookupTrace* trace) {
+  BatchScan scan(log, start, end);
+  while (const std::optional<BatchInfo> batch = TRY(scan.next())) {
+    const bool is_candidate = batch->max_timestamp >= target;
+    if (trace != nullptr) trace->scanned(segment, batch, is_candidate);
+    if (!is_candidate) continue;
+    std::int64_t looked_at = 0;
+    const std::optional<FoundRecord> found = TRY(first_record(log, *batch, log_start, limits, [&](TimestampMs timestamp) {
+      ++looked_at;
+      return timestamp >= target;
+    }));
+    if (trace != nullptr) {
+      LookupStep& step = trace->add(LookupStepKind::records, segment, segment_file_name(segment, kLogSuffix));
+      step.from = batch->position;
+      step.to = batch->end();
+      step.records = looked_at;
+      step.hit = found.has_value();
+      if (found) step.offset = found->offset;
+    }
+    if (found) return found;
+  }
+  return std::optional<FoundRecord>();
+}
+
 }  // namespace
 
-Result<std::optional<FoundRecord>> PartitionLog::find_by_timestamp(TimestampMs target) const {
+Result<std::optional<FoundRecord>> PartitionLog::find_by_timestamp(TimestampMs target, LookupTrace* trace) const {
   if (const std::optional<Error> refusal = impl_->refusal()) return *refusal;
   const LogEnd log_end = impl_->end.load();
   const std::shared_ptr<const SegmentList> list = impl_->segments_view.load();
   const Offset log_start = log_start_offset();
   const record::DecompressionLimits limits = limits_of(config());
+  if (trace != nullptr) {
+    LookupStep& step = trace->add(LookupStepKind::bounds);
+    step.timestamp = target;
+    step.log_start = log_start;
+    step.log_end = log_end.offset;
+    step.hit = true;
+  }
+  std::int64_t passed_over = 0;
   for (const auto& segment : *list) {
     const TimestampMs largest = TRY(segment->largest_timestamp());
     if (segment->index_is_suspect()) impl_->ask_for_repair();
-    if (largest < target) continue;
+    if (largest < target) {
+      ++passed_over;
+      continue;
+    }
+    if (trace != nullptr) {
+      LookupStep& step = trace->add(LookupStepKind::segment, segment->base_offset());
+      step.timestamp = largest;
+      step.batches = passed_over;
+      step.hit = true;
+    }
     // Only this one is searched: as Kafka, also when what made it a candidate lies below the log start.
     const FilePosition end = impl_->segment_end(*segment, log_end);
-    const FilePosition start = TRY(segment->search_start(target, log_start));
+    const FilePosition start = TRY(segment->search_start(target, log_start, trace));
     if (segment->index_is_suspect()) impl_->ask_for_repair();
     const std::shared_ptr<io::File> log = TRY(segment->file());
-    BatchScan scan(*log, start, end);
-    while (const std::optional<BatchInfo> batch = TRY(scan.next())) {
-      if (batch->max_timestamp < target) continue;
-      const std::optional<FoundRecord> found = TRY(
-          first_record(*log, *batch, log_start, limits, [&](TimestampMs timestamp) { return timestamp >= target; }));
-      if (found) return found;
-    }
-    return std::optional<FoundRecord>();
+    if (trace == nullptr) return first_at_or_after(*log, start, end, target, log_start, limits, segment->base_offset(), nullptr);
+    const CountedSource counted(*log);
+    Result<std::optional<FoundRecord>> found =
+        first_at_or_after(counted, start, end, target, log_start, limits, segment->base_offset(), trace);
+    trace->note_reads(counted);
+    if (found) trace_answer(*trace, segment->base_offset(), *found);
+    return found;
+  }
+  if (trace != nullptr) {
+    LookupStep& step = trace->add(LookupStepKind::segment);
+    step.timestamp = target;
+    step.batches = passed_over;
+    trace_answer(*trace, {}, {});
   }
   return std::optional<FoundRecord>();
 }

@@ -7,7 +7,7 @@ namespace {
 template <auto Member>
 void assign(Config& config, const ConfigValue& value) {
   using Field = std::remove_reference_t<decltype(config.*Member)>;
-  if constexpr (std::is_same_v<Field, bool>) {
+  if constexpr (std::is_same_v<Field, bool> || std::is_same_v<Field, std::optional<bool>>) {
     config.*Member = value.integer != 0;
   } else if constexpr (std::is_integral_v<Field>) {
     config.*Member = static_cast<Field>(value.integer);
@@ -59,6 +59,9 @@ constexpr Binding kBindings[] = {
     {"log.retention.check.interval.ms", assign<&Config::log_retention_check_interval_ms>},
     {"log.initial.task.delay.ms", assign<&Config::log_initial_task_delay_ms>},
     {"cordwood.min.free.bytes", assign<&Config::min_free_bytes>},
+    {"cordwood.inspector.listener", assign<&Config::inspector_listener>},
+    {"cordwood.inspector.token", assign<&Config::inspector_token>},
+    {"cordwood.inspector.actions", assign<&Config::inspector_actions>},
     {"producer.id.expiration.ms", assign<&Config::producer_id_expiration_ms>},
     {"producer.id.expiration.check.interval.ms", assign<&Config::producer_id_expiration_check_interval_ms>},
 };

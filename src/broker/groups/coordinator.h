@@ -8,8 +8,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/types.h"
@@ -29,6 +31,8 @@
 namespace cordwood::broker {
 class Broker;
 class Partition;
+struct CommittedView;
+struct GroupView;
 }
 
 namespace cordwood::broker::groups {
@@ -82,6 +86,12 @@ class Coordinator {
   // Drops offsets past their retention and groups without members and offsets. Runs by itself every
   // offsets.retention.check.interval.ms; returns how many offsets went.
   std::size_t expire();
+
+  // --- for whoever only looks (broker/view.h); a shard is held for a few groups at a time ---
+  std::vector<GroupView> view_all() const;  // without members
+  std::optional<GroupView> view(const std::string& id) const;
+  std::vector<CommittedView> view_committed(const TopicPartition& partition) const;
+  std::size_t count() const;
 
  private:
   struct Impl;

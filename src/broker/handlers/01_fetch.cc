@@ -222,6 +222,7 @@ class PendingFetch final : public ParkedFetch, public std::enable_shared_from_th
       into.high_watermark = reading.result.high_watermark.value;
       into.last_stable_offset = reading.result.last_stable_offset.value;
       into.log_start_offset = reading.result.log_start_offset.value;
+      if (reading.bytes() > 0) reading.partition->count_fetched(reading.result.range.size);
       into.records->range = std::move(reading.result.range);
       if (reading.divergence) {
         into.diverging_epoch.epoch = reading.divergence->epoch;

@@ -63,8 +63,7 @@ bool BatchFilter::must_stay(const record::BatchHeader& header) const {
   return header.is_control() && header.producer_epoch == it->second.epoch;
 }
 
-bool BatchFilter::keeps(const record::RecordShape& shape, Offset offset, const KeyHash& hash, bool tombstones_stay) const {
-  if (offset > map_.latest()) return true;
+bool BatchFilter::is_last_of_key(const record::RecordShape& shape, Offset offset, const KeyHash& hash) const {
   if (!shape.has_key()) return false;
   switch (map_.standing(offset)) {
     case LastOffsets::Standing::superseded: return false;
@@ -73,10 +72,10 @@ bool BatchFilter::keeps(const record::RecordShape& shape, Offset offset, const K
       // A key that the dirty part does not have was cleaned before: what is here is its last value.
       if (const std::optional<Offset> last = map_.find(hash); last && offset < *last) return false;
   }
-  return shape.value_size >= 0 || tombstones_stay;
+  return true;
 }
 
-BatchFilter::Kept BatchFilter::choose(const record::BatchHeader& header, std::int64_t& without_key) {
+BatchFilter::Kept BatchFilter::choose(const record::BatchHeader& header, FilteredBatch& result) {
   const bool tombstones_stay = !header.has_delete_horizon() || settings.now < header.base_timestamp;
   hashes_.resize(shapes_.size());
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
@@ -88,13 +87,17 @@ BatchFilter::Kept BatchFilter::choose(const record::BatchHeader& header, std::in
   kept_.resize(shapes_.size());
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const Offset offset = offset_of(header, shapes_[i]);
-    kept_[i] = header.is_control() || keeps(shapes_[i], offset, hashes_[i], tombstones_stay) ? 1 : 0;
+    const bool is_covered = !header.is_control() && offset <= map_.latest();
+    const bool is_last = !is_covered || is_last_of_key(shapes_[i], offset, hashes_[i]);
+    const bool is_over = is_covered && shapes_[i].value_size < 0 && !tombstones_stay;
+    kept_[i] = is_last && !is_over ? 1 : 0;
     if (kept_[i] != 0) {
       ++kept.count;
       if (shapes_[i].value_size < 0) kept.tombstone = true;
     } else {
       kept.all = false;
-      if (!shapes_[i].has_key()) ++without_key;
+      if (!shapes_[i].has_key()) ++result.records_without_key;
+      if (is_last) ++result.tombstones_removed;
     }
   }
   return kept;
@@ -158,7 +161,7 @@ Result<FilteredBatch> BatchFilter::filter(BytesView entry, ByteVector& out) {
                                                       return record::Walk::go_on;
                                                     });
     if (!end.ok()) return record::structure_error(end);
-    kept = choose(header, result.records_without_key);
+    kept = choose(header, result);
   }
   result.records_kept = static_cast<std::int64_t>(kept.count);
 

@@ -52,6 +52,7 @@ struct FilteredBatch {
   std::int64_t records_read = 0;
   std::int64_t records_kept = 0;
   std::int64_t records_without_key = 0;       // dropped for that
+  std::int64_t tombstones_removed = 0;        // the last of their keys, and their time is over
   std::optional<AbortedEntry> aborted_entry;  // goes into the new transaction index
 };
 
@@ -75,8 +76,9 @@ class BatchFilter {
   bool must_stay(const record::BatchHeader& header) const;
   Result<FilteredBatch> filter_legacy(BytesView entry, ByteVector& out);
   bool keeps_legacy(const record::LegacyRecord& record) const;
-  bool keeps(const record::RecordShape& shape, Offset offset, const KeyHash& hash, bool tombstones_stay) const;
-  Kept choose(const record::BatchHeader& header, std::int64_t& without_key);
+  // Whether a record is not superseded; a tombstone may go all the same.
+  bool is_last_of_key(const record::RecordShape& shape, Offset offset, const KeyHash& hash) const;
+  Kept choose(const record::BatchHeader& header, FilteredBatch& result);
   void rewrite(const record::BatchHeader& header, std::optional<TimestampMs> horizon, ByteVector& out, FilteredBatch& result);
 
   const OffsetMap& map_;

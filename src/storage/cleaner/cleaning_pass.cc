@@ -149,6 +149,7 @@ class CleaningPass {
         statistics_->records_read += batch->records_read;
         statistics_->records_kept += batch->records_kept;
         statistics_->records_without_key += batch->records_without_key;
+        statistics_->tombstones_removed += batch->tombstones_removed;
         TRY(rewriter.take(*batch));
         rest = rest.subspan(entry.size());
       }

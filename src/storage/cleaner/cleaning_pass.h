@@ -32,6 +32,7 @@ struct PassStatistics {
   std::int64_t records_read = 0;
   std::int64_t records_kept = 0;
   std::int64_t records_without_key = 0;
+  std::int64_t tombstones_removed = 0;  // whose time was over
   ByteCount bytes_read;              // of the segments that were written anew
   ByteCount bytes_written;
   std::int64_t segments_before = 0;

@@ -133,6 +133,38 @@ bool LogCleaner::clean_once() {
   return round(map);
 }
 
+Result<std::optional<CleanerStatus::Run>> LogCleaner::clean_now(const TopicPartition& partition) {
+  const std::vector<ManagedLog> logs = owner_.logs();
+  const auto managed = std::ranges::find(logs, partition, [](const ManagedLog& one) { return one.log->partition(); });
+  if (managed == logs.end()) return Error{Errc::not_found, fmt::format("no log of {}", partition.to_string())};
+  if (!managed->log->config().cleanup_compact) {
+    return Error{Errc::invalid, fmt::format("{} is not compacted: its cleanup.policy is delete", partition.to_string())};
+  }
+  CleanerOptions options;
+  {
+    MutexLock lock(mu_);
+    options = options_;
+  }
+  const std::shared_ptr<Claim> claimed = claim(partition);
+  if (!claimed) return Error{Errc::locked, fmt::format("{} is being cleaned, moved or truncated", partition.to_string())};
+  const auto facts = managed->log->cleanable_facts(checkpoints_.find(managed->directory, partition));
+  if (!facts) {
+    release(partition);
+    return facts.error();
+  }
+  Candidate candidate{*managed, judge(*facts, managed->log->config(), env_.clock->now())};
+  if (!candidate.verdict.is_due() && candidate.verdict.decision != CleaningDecision::not_dirty_enough) {
+    release(partition);
+    return std::optional<CleanerStatus::Run>();
+  }
+  OffsetMap map(share(options.dedupe_buffer_size, options.threads), options.load_factor, *env_.random);
+  const bool cleaned = clean(candidate, claimed, map);
+  const std::optional<CleanerStatus> now = status(partition);
+  if (cleaned && now && now->last_run) return now->last_run;
+  if (now && now->last_error) return *now->last_error;
+  return Error{Errc::closed, fmt::format("the run over {} was stopped", partition.to_string())};
+}
+
 bool LogCleaner::is_enabled() const {
   MutexLock lock(mu_);
   return options_.enable;

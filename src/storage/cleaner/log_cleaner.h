@@ -90,6 +90,11 @@ class LogCleaner {
   // One round on this thread: the dirtiest log that is due, then retention of the compacted ones. True when one was cleaned.
   bool clean_once();
 
+  // A run over this log now, on this thread, however dirty it is. Answers the run; nothing when there is nothing to clean. Errors:
+  // not_found; invalid where cleanup.policy has no compact; locked while another run works on it or it is paused; what the run
+  // failed with.
+  Result<std::optional<CleanerStatus::Run>> clean_now(const TopicPartition& partition);
+
   // Whether retention of the compacted logs is the cleaner's.
   bool is_enabled() const;
 
