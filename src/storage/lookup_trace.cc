@@ -30,8 +30,7 @@ std::string describe_start(const LookupStep& step) {
     case ScanStart::no_entry:
       return fmt::format("the scan of {} starts at its first batch: the index has no entry at or below it", step.file);
     case ScanStart::one_window:
-      return fmt::format("the scan of {} starts at its first batch: the file is so short that one read holds it all, and the "
-                         "index would save nothing",
+      return fmt::format("the scan of {} starts at its first batch: one read holds all of it, and the index would save nothing",
                          step.file);
     case ScanStart::no_index: return fmt::format("the scan of {} starts at its first batch: there is no index", step.file);
     case ScanStart::entry_is_wrong:
