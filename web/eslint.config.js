@@ -18,7 +18,10 @@ export default ts.config(
     rules: {
       eqeqeq: 'error',
       'no-undef': 'off', // TypeScript finds these
-      'no-restricted-syntax': ['error', { selector: "MemberExpression[property.name='innerHTML']", message: 'Contents of records are text.' }],
+      'no-restricted-syntax': [
+        'error',
+        { selector: "MemberExpression[property.name='innerHTML']", message: 'Contents of records are text.' },
+      ],
       'svelte/no-at-html-tags': 'error',
       'svelte/prefer-svelte-reactivity': 'off', // plain maps are used on purpose where nothing reacts to them
       'svelte/no-navigation-without-resolve': 'off', // this is about SvelteKit

@@ -14,8 +14,7 @@ export function count(value: number | Long | bigint | null | undefined): string 
 }
 
 /** An offset: as a count, but -1 stays what Kafka writes. */
-export const offset = (value: Long | bigint | null | undefined): string =>
-  value === '-1' ? '-1' : count(value);
+export const offset = (value: Long | bigint | null | undefined): string => (value === '-1' ? '-1' : count(value));
 
 /** What a person typed as an offset; null when it is none. Commas, spaces and underscores may group the digits. */
 export function parseOffset(text: string): Long | null {
@@ -29,7 +28,9 @@ export function parseOffset(text: string): Long | null {
 export function parseTime(text: string): number | null {
   const trimmed = text.trim();
   if (/^\d{5,16}$/.test(trimmed)) return Number(trimmed);
-  const match = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?)?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(trimmed);
+  const match = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?)?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(
+    trimmed,
+  );
   if (match === null) return null;
   const [, year, month, day, hours, minutes, seconds, fraction, zone] = match;
   const iso =
@@ -49,17 +50,17 @@ export const minus = (a: Long, b: Long): bigint => BigInt(a) - BigInt(b);
 
 const kUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
-/** 1536 -> "1.50 KiB": three digits at most, in powers of 1024, as Kafka's settings count. */
+/** 1536 -> "1.50 KiB": three digits in powers of 1024, as Kafka's settings count; below that the bytes themselves. */
 export function bytes(value: number | null | undefined): string {
   if (value === null || value === undefined) return kUnknown;
   let unit = 0;
   let size = Math.abs(value);
-  while (unit < kUnits.length - 1 && size >= 999.5) {
+  while (unit < kUnits.length - 1 && size >= (unit === 0 ? 1024 : 999.5)) {
     size /= 1024;
     unit += 1;
   }
   const sign = value < 0 ? '−' : '';
-  const digits = unit === 0 ? String(Math.round(size)) : size.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+  const digits = unit === 0 ? count(size) : size.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
   return `${sign}${digits} ${kUnits[unit]}`;
 }
 

@@ -15,7 +15,8 @@ export class ApiError extends Error {
   }
 }
 
-export const get = <T>(address: string, signal?: AbortSignal): Promise<T> => ask<T>(address, { signal: signal ?? null });
+export const get = <T>(address: string, signal?: AbortSignal): Promise<T> =>
+  ask<T>(address, { signal: signal ?? null });
 
 export const post = <T>(address: string, body: unknown): Promise<T> =>
   ask<T>(address, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
@@ -41,7 +42,10 @@ async function ask<T>(address: string, init: RequestInit): Promise<T> {
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw new ApiError(response.status, 'The inspector answered with something that is not JSON. Is another server on this port?');
+    throw new ApiError(
+      response.status,
+      'The inspector answered with something that is not JSON. Is another server on this port?',
+    );
   }
 }
 
