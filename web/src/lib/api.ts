@@ -792,6 +792,8 @@ export interface DemoBatch {
   last: Long;
   codec: string;
   producer_id: Long;
+  /** when its tombstones may go; a pass of the cleaner has written it */
+  delete_horizon_ms: number | null;
   records: DemoRecord[];
 }
 
@@ -810,6 +812,8 @@ export interface DemoSegment {
   batches: DemoBatch[];
   offset_index: DemoIndexEntry[];
   time_index: DemoIndexEntry[];
+  /** at the end of the .log, behind its last whole batch */
+  torn_bytes: number;
   files: string[];
 }
 
@@ -820,8 +824,14 @@ export interface DemoLog {
   high_watermark: Long;
   last_stable: Long;
   log_end: Long;
+  /** everything below is on the disk; absent where no engine has the log open */
+  recovery_point: Long | null;
+  /** false: nobody has it open, and the offsets are what its files tell */
+  open: boolean;
   segments: DemoSegment[];
   verdicts: SegmentVerdict[];
+  /** of its directory, of no segment */
+  other_files: string[];
 }
 
 export interface DemoGroup {
@@ -851,6 +861,10 @@ export interface Demo {
   name: string;
   title: string;
   question: string;
+  /** t = 0: what the texts call second 31 is this and 31,000 ms */
+  starts_ms: number;
+  /** of the demo's topic, where they are not the defaults */
+  settings: Setting[];
   steps: DemoStep[];
 }
 
