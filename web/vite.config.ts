@@ -1,0 +1,26 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { svelteTesting } from '@testing-library/svelte/vite';
+import { defineConfig } from 'vitest/config';
+import { fixtures } from './fixtures/server';
+
+// `vite dev` shows the fixtures, or, with CORDWOOD_INSPECTOR=PORT, what an inspector on that port answers.
+const port = process.env['CORDWOOD_INSPECTOR'];
+
+export default defineConfig({
+  plugins: [svelte(), svelteTesting(), ...(port === undefined ? [fixtures()] : [])],
+  server: {
+    host: '127.0.0.1',
+    proxy: port === undefined ? {} : { '/api': { target: `http://127.0.0.1:${port}`, changeOrigin: true } },
+  },
+  build: {
+    target: 'es2022',
+    assetsInlineLimit: 0, // the page's policy forbids data: addresses
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1000,
+  },
+  test: {
+    environment: 'jsdom',
+    include: ['src/**/*.test.ts'],
+    setupFiles: ['./src/test_setup.ts'],
+  },
+});
