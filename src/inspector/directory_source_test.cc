@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "inspector/page_assets.h"
 #include "inspector/service.h"
 #include "io/memory_file_system.h"
 #include "offline/offline_testing.h"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "broker/broker_testing.h"
+#include "broker/groups/coordinator.h"
 #include "inspector/actions.h"
 #include "inspector/metrics.h"
 #include "inspector/ticker.h"

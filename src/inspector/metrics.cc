@@ -45,9 +45,13 @@ struct ProcessStat {
 };
 
 std::optional<ProcessStat> read_process_stat(io::FileSystem& files) {
-  const auto bytes = io::read_file(files, "/proc/self/stat", {64 * KiB});
-  if (!bytes) return {};
-  std::string_view text = as_text(*bytes);
+  // Its size is told as 0: it is read, and not asked for that.
+  const auto file = files.open("/proc/self/stat", io::OpenMode::read);
+  if (!file) return {};
+  ByteVector bytes(4 * KiB);
+  const auto count = (*file)->read_at(FilePosition{0}, bytes);
+  if (!count) return {};
+  std::string_view text = as_text(BytesView(bytes).first(*count));
   // The program's name may hold anything, brackets too.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string_view::npos) return {};
