@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "inspector/views/partition_files.h"
 #include "inspector/views/retention_walk.h"
@@ -97,20 +98,22 @@ std::string what_it_is(const NamedFile& file, api::FileKind kind, const ExtentAt
 // The newest segments' files first, the small files of the partition before all.
 std::vector<NamedFile> in_order(const std::vector<io::DirectoryEntry>& entries) {
   std::vector<NamedFile> files;
+  std::vector<NamedFile> of_segments;
   files.reserve(entries.size());
-  for (const io::DirectoryEntry& entry : entries) files.push_back({entry.name, storage::parse_segment_file_name(entry.name)});
-  std::ranges::stable_sort(files, [](const NamedFile& a, const NamedFile& b) {
-    if (a.parsed.offset.has_value() != b.parsed.offset.has_value()) return !a.parsed.offset.has_value();
-    return a.parsed.offset && *a.parsed.offset > *b.parsed.offset;
-  });
+  for (const io::DirectoryEntry& entry : entries) {
+    NamedFile file{entry.name, storage::parse_segment_file_name(entry.name)};
+    (file.parsed.offset ? of_segments : files).push_back(std::move(file));
+  }
+  // Sorted by name means by the twenty digits.
+  files.insert(files.end(), std::move_iterator(of_segments.rbegin()), std::move_iterator(of_segments.rend()));
   return files;
 }
 
-void add_files(const PartitionAt& at, const ExtentAt& extent, const std::vector<io::DirectoryEntry>& entries, api::Partition& answer) {
-  answer.files_total = static_cast<std::int64_t>(entries.size());
+void add_files(const PartitionAt& at, const ExtentAt& extent, const std::vector<NamedFile>& files, api::Partition& answer) {
+  answer.files_total = static_cast<std::int64_t>(files.size());
   // Of many entries without an offset in their names no more than half the rows, so that the segments are seen.
   std::size_t nameless = 0;
-  for (const NamedFile& file : in_order(entries)) {
+  for (const NamedFile& file : files) {
     if (answer.files.size() == kMostFileRows) break;
     if (!file.parsed.offset && ++nameless > kMostFileRows / 2) continue;
     api::FileRow row;
@@ -380,7 +383,7 @@ Result<api::Partition> view_partition(const PartitionAt& at, const api::Partitio
   for (std::size_t i = from; i < end && i - from < judged.verdicts.size(); ++i) {
     answer.segments.push_back(segment_row(at, extent.segments[i], judged.verdicts[i - from], now));
   }
-  add_files(at, extent, entries, answer);
+  add_files(at, extent, files, answer);
   if (extent.has_log) {
     for (const storage::EpochEntry& epoch : at.log->epochs()) {
       if (answer.epochs.size() == 1000) break;

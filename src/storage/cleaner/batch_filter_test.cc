@@ -203,9 +203,13 @@ TEST(BatchFilter, ATombstoneGetsAHorizonAndGoesAfterIt) {
   // Until then it is copied as it is, with the horizon it has.
   const ByteVector batch = f.out;
   f.filter.settings.now = kNow + DurationMs{999};
-  EXPECT_EQ(f.run(batch).fate, BatchFate::copied);
+  const FilteredBatch before = f.run(batch);
+  EXPECT_EQ(before.fate, BatchFate::copied);
+  EXPECT_EQ(before.tombstones_removed, 0);
   f.filter.settings.now = kNow + DurationMs{1000};
-  EXPECT_EQ(f.run(batch).fate, BatchFate::rewritten);
+  const FilteredBatch after = f.run(batch);
+  EXPECT_EQ(after.fate, BatchFate::rewritten);
+  EXPECT_EQ(after.tombstones_removed, 1);
   EXPECT_EQ(f.offsets(), (std::vector<std::int64_t>{10, 12}));
   EXPECT_TRUE(f.written().has_delete_horizon());
 }
