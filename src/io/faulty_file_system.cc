@@ -271,4 +271,8 @@ Result<std::unique_ptr<FileLock>> FaultyFileSystem::lock(const Path& path) {
   return plan_->run(FileCall::open, fmt::format("{} lock", path), [&] { return inner_.lock(path); });
 }
 
+Result<bool> FaultyFileSystem::is_locked(const Path& path) {
+  return plan_->run(FileCall::open, fmt::format("{} look at its lock", path), [&] { return inner_.is_locked(path); });
+}
+
 }  // namespace cordwood::io

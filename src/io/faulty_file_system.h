@@ -99,6 +99,7 @@ class FaultyFileSystem final : public FileSystem {
   Result<Path> canonical(const Path& path) override;
   Result<DiskSpace> space(const Path& directory) override;
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override;
+  Result<bool> is_locked(const Path& path) override;
 
   class Plan;  // what is counted and when it fails; shared with the open files
 

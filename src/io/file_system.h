@@ -110,6 +110,8 @@ class FileSystem {
   // Makes the file when absent and locks all of it against the POSIX record lock that a JVM takes, in both directions.
   // Errors: locked when another process (or another open lock of this one) holds it.
   virtual Result<std::unique_ptr<FileLock>> lock(const Path& path) = 0;
+  // Whether somebody holds that lock. Looks and takes nothing, so that whoever wants the lock meanwhile gets it. Errors: io; not_found.
+  virtual Result<bool> is_locked(const Path& path) = 0;
 };
 
 // The whole file. Errors: limit when it is longer than `at_most`.
@@ -137,6 +139,7 @@ class PosixFileSystem final : public FileSystem {
   Result<Path> canonical(const Path& path) override;
   Result<DiskSpace> space(const Path& directory) override;
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override;
+  Result<bool> is_locked(const Path& path) override;
 };
 
 }  // namespace cordwood::io

@@ -322,11 +322,15 @@ TYPED_TEST(FileSystemSuite, OneHolderOfALock) {
   ASSERT_TRUE(held);
   EXPECT_TRUE(*this->fs().exists(path));
   EXPECT_EQ(code_of(this->fs().lock(path)), Errc::locked);
+  EXPECT_EQ(this->fs().is_locked(path).value(), true);
   // Reading the file elsewhere and closing it must not give the lock up.
   ASSERT_TRUE(read_file(this->fs(), path));
   EXPECT_EQ(code_of(this->fs().lock(path)), Errc::locked);
   held = Error{};
   EXPECT_TRUE(*this->fs().exists(path));
+  EXPECT_EQ(this->fs().is_locked(path).value(), false);
+  EXPECT_EQ(code_of(this->fs().is_locked(this->at("none"))), Errc::not_found);
+  EXPECT_FALSE(*this->fs().exists(this->at("none")));
   EXPECT_TRUE(this->fs().lock(path));
 }
 

@@ -50,6 +50,7 @@ class GatedFileSystem final : public FileSystem {
   Result<Path> canonical(const Path& path) override { return inner_->canonical(path); }
   Result<DiskSpace> space(const Path& directory) override { return inner_->space(directory); }
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override { return inner_->lock(path); }
+  Result<bool> is_locked(const Path& path) override { return inner_->is_locked(path); }
 
  private:
   void pass(const Path& path) {

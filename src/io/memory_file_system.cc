@@ -331,6 +331,14 @@ Result<std::unique_ptr<FileLock>> MemFileSystem::lock(const Path& path) {
   return std::unique_ptr<FileLock>(std::make_unique<MemFileLock>(node->content));
 }
 
+Result<bool> MemFileSystem::is_locked(const Path& path) {
+  MutexLock lock(mu_);
+  NodePointer node = TRY(find("open", path));
+  if (node->is_directory() || !node->content->try_lock()) return !node->is_directory();
+  node->content->unlock();
+  return false;
+}
+
 // --- what is durable ---
 
 Result<void> MemFileSystem::set_modified(const Path& file, TimestampMs modified) {

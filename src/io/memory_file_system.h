@@ -59,6 +59,7 @@ class MemFileSystem final : public FileSystem {
   Result<Path> canonical(const Path& path) override;
   Result<DiskSpace> space(const Path& directory) override;
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override;
+  Result<bool> is_locked(const Path& path) override;
 
  private:
   using NodePointer = std::shared_ptr<memory::Node>;

@@ -207,9 +207,7 @@ class OverlayFile final : public File {
 
   int native_fd() const override { return -1; }
   Result<std::size_t> read_at(FilePosition position, MutableBytesView into) const override {
-    const std::size_t count = TRY(content_->read(position.value, into));
-    fs_.note_read(path_, position, count);
-    return count;
+    return content_->read(position.value, into);
   }
   Result<void> write_at(FilePosition position, BytesView bytes) override { return content_->write(position.value, bytes); }
   Result<void> write_at(FilePosition position, std::span<const BytesView> pieces) override {
@@ -443,5 +441,7 @@ Result<DiskSpace> OverlayFileSystem::space(const Path& directory) {
 }
 
 Result<std::unique_ptr<FileLock>> OverlayFileSystem::lock(const Path&) { return std::make_unique<FileLock>(); }
+
+Result<bool> OverlayFileSystem::is_locked(const Path&) { return false; }
 
 }  // namespace cordwood::io

@@ -43,14 +43,7 @@ class OverlayFileSystem final : public FileSystem {
   Result<Path> canonical(const Path& path) override;
   Result<DiskSpace> space(const Path& directory) override;
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override;
-
-  // Called for every read of a file, whatever answers it, on the thread that reads: how a search went can be watched. Set before
-  // anybody reads beside.
-  using ReadObserver = std::function<void(const Path& path, FilePosition position, ByteCount size)>;
-  void watch_reads(ReadObserver observer) { observer_ = std::move(observer); }
-  void note_read(const Path& path, FilePosition position, std::size_t size) const {
-    if (observer_) observer_(path, position, ByteCount{static_cast<std::int64_t>(size)});
-  }
+  Result<bool> is_locked(const Path& path) override;
 
   // A handle of this file goes: what was changed is kept.
   void release(const Path& path, const std::shared_ptr<overlay::Content>& content);
@@ -71,7 +64,6 @@ class OverlayFileSystem final : public FileSystem {
 
   FileSystem& below_;
   const Clock& clock_;
-  ReadObserver observer_;
   Mutex mu_;
   std::map<Path, Node> nodes_ GUARDED_BY(mu_);
   // Files that are open, changed or not: one content each.

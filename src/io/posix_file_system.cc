@@ -209,4 +209,13 @@ Result<std::unique_ptr<FileLock>> PosixFileSystem::lock(const Path& path) {
   }
 }
 
+Result<bool> PosixFileSystem::is_locked(const Path& path) {
+  const UniqueFd fd = TRY(open_fd(path, O_RDONLY));
+  struct flock whole_file {};
+  whole_file.l_type = F_WRLCK;
+  whole_file.l_whence = SEEK_SET;
+  if (::fcntl(fd.get(), F_OFD_GETLK, &whole_file) != 0) return call_failed("fcntl(F_OFD_GETLK)", path);
+  return whole_file.l_type != F_UNLCK;
+}
+
 }  // namespace cordwood::io

@@ -124,6 +124,7 @@ TEST(PosixFileSystem, TheRecordLockOfAnotherProcessExcludesUs) {
   Result<std::unique_ptr<FileLock>> refused = fs.lock(path);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::locked);
+  EXPECT_EQ(fs.is_locked(path).value(), true);
   ::close(done[1]);
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(fs.lock(path));

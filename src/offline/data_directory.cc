@@ -125,13 +125,9 @@ class DirectoryReading {
     return {};
   }
 
-  // Only a file that is there is tried: a reader makes none. The lock is let go at once.
   bool is_locked(const io::Path& log_dir) {
-    const io::Path path = io::join(log_dir, storage::kLockFile);
-    const Result<bool> there = fs_.exists(path);
-    if (!there || !*there) return false;
-    const auto lock = fs_.lock(path);
-    return !lock && lock.error().code == Errc::locked;
+    const Result<bool> locked = fs_.is_locked(io::join(log_dir, storage::kLockFile));
+    return locked && *locked;
   }
 
   PartitionOnDisk describe(const io::Path& directory, const storage::PartitionDirectoryName& name, std::size_t log_dir) {

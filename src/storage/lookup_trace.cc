@@ -12,16 +12,15 @@ namespace cordwood::storage {
 namespace {
 
 std::string describe_probe(const LookupStep& step) {
-  const char* what = step.kind == LookupStepKind::time_probe ? "later" : "above";
+  const char* what = step.kind == LookupStepKind::time_probe ? "later than" : "above";
   std::string text = fmt::format("entry {} of {}", *step.entry, step.file);
   if (step.timestamp) {
     text += fmt::format(": up to offset {} nothing is later than {}", *step.offset, describe_time(*step.timestamp));
   } else {
     text += fmt::format(": offset {} lies in the batch at position {}", *step.offset, *step.from);
   }
-  return text + (step.hit ? fmt::format("; that is not {} than what is looked for, so the search goes on behind it", what)
-                          : fmt::format("; that is {} what is looked for, so the search goes on before it",
-                                        step.timestamp ? "later than" : "above"));
+  return text + (step.hit ? fmt::format("; that is not {} what is looked for, so the search goes on behind it", what)
+                          : fmt::format("; that is {} what is looked for, so the search goes on before it", what));
 }
 
 std::string describe_start(const LookupStep& step) {
