@@ -101,10 +101,6 @@ export function placeOf(log: DrawnLog, offset: string): number {
   const wanted = toBig(offset);
   let end = 0;
   for (const segment of log.segments) {
-    if (segment.gone) {
-      end = segment.x + segment.width;
-      continue;
-    }
     if (wanted <= toBig(segment.segment.base)) return segment.x;
     for (const batch of segment.batches) for (const one of batch.records) if (toBig(one.record.offset) >= wanted) return one.x;
     const last = segment.batches.at(-1);
