@@ -51,7 +51,12 @@ type Context = CanvasRenderingContext2D;
 
 const patterns = new Map<string, CanvasPattern>();
 
-function patternOf(context: Context, kind: 'diagonal' | 'cross' | 'dots' | 'rows', color: string, ratio: number): CanvasPattern | null {
+function patternOf(
+  context: Context,
+  kind: 'diagonal' | 'cross' | 'dots' | 'rows',
+  color: string,
+  ratio: number,
+): CanvasPattern | null {
   const key = `${kind} ${color} ${ratio}`;
   const known = patterns.get(key);
   if (known !== undefined) return known;
@@ -190,7 +195,8 @@ function paintCells(context: Context, scene: MapScene, palette: Palette, drawn: 
     context.fillRect(from, y, Math.max(to - from - gap, 0.6), tall);
     context.globalAlpha = 1;
     if (many > 1) paintAmong(context, scene, palette, flags, from, to - from - gap);
-    else if (wide >= 3 || look !== 'data') paintSigns(context, scene, palette, look, flags, from, y, to - from - gap, tall);
+    else if (wide >= 3 || look !== 'data')
+      paintSigns(context, scene, palette, look, flags, from, y, to - from - gap, tall);
     if (wide > 34) paintLabel(context, scene, palette, drawn, i, Math.max(x0, 0), Math.min(x1, scene.pixels), y);
   }
   context.restore();
@@ -267,12 +273,24 @@ function plate(context: Context, palette: Palette, text: string, x: number, y: n
   context.fillText(text, x, y);
 }
 
-function paintLabel(context: Context, scene: MapScene, palette: Palette, drawn: Drawn, i: number, x0: number, x1: number, y: number): void {
+function paintLabel(
+  context: Context,
+  scene: MapScene,
+  palette: Palette,
+  drawn: Drawn,
+  i: number,
+  x0: number,
+  x1: number,
+  y: number,
+): void {
   const { cells } = drawn.map;
   const many = cells.batches[i] as number;
   const base = cells.base[i] as string;
   const last = cells.last[i] as string;
-  const lines = [many > 1 ? `${offset(BigInt(many))} batches` : base === last ? offset(base) : `${offset(base)}–${offset(last)}`, scene.formatBytes(cells.size_bytes[i] as number)];
+  const lines = [
+    many > 1 ? `${offset(BigInt(many))} batches` : base === last ? offset(base) : `${offset(base)}–${offset(last)}`,
+    scene.formatBytes(cells.size_bytes[i] as number),
+  ];
   context.font = scene.font;
   context.textBaseline = 'middle';
   let at = y + 14 + (many > 1 ? 0 : 4);
@@ -306,9 +324,11 @@ function paintBody(context: Context, scene: MapScene, palette: Palette, batch: B
   // The batch itself: a bar over all of it, with its offsets.
   context.fillStyle = color;
   context.fillRect(x0, top, x1 - x0 - 1, bar);
-  const title = batch.base === batch.last ? `batch ${offset(batch.base)}` : `batch ${offset(batch.base)}–${offset(batch.last)}`;
+  const title =
+    batch.base === batch.last ? `batch ${offset(batch.base)}` : `batch ${offset(batch.base)}–${offset(batch.last)}`;
   const seenFrom = Math.max(x0, 0);
-  if (context.measureText(title).width < Math.min(x1, scene.pixels) - seenFrom - 12) plate(context, palette, title, seenFrom + 6, top + bar / 2);
+  if (context.measureText(title).width < Math.min(x1, scene.pixels) - seenFrom - 12)
+    plate(context, palette, title, seenFrom + 6, top + bar / 2);
   // Its header.
   const h1 = pixel(body.header.to);
   const low = top + bar + 1;
@@ -331,7 +351,13 @@ function paintBody(context: Context, scene: MapScene, palette: Palette, batch: B
     const r1 = pixel(span.to);
     if (r1 <= 0 || r0 >= scene.pixels || r1 - r0 < 0.3) continue;
     const tone =
-      record.kind === 'tombstone' ? palette.tombstone : record.kind === 'data' ? (record.aborted ? palette.aborted : color) : palette.control;
+      record.kind === 'tombstone'
+        ? palette.tombstone
+        : record.kind === 'data'
+          ? record.aborted
+            ? palette.aborted
+            : color
+          : palette.control;
     context.fillStyle = tone;
     const gap = r1 - r0 >= 3 ? 1 : 0;
     context.globalAlpha = 0.28;
@@ -359,12 +385,20 @@ function paintBody(context: Context, scene: MapScene, palette: Palette, batch: B
     const text = `${batch.records_total - body.records.length} more`;
     context.font = scene.font;
     context.fillStyle = palette['ink-3'];
-    if (r1 - Math.max(r0, 0) > context.measureText(text).width + 12) context.fillText(text, Math.max(r0, 0) + 6, low + 14);
+    if (r1 - Math.max(r0, 0) > context.measureText(text).width + 12)
+      context.fillText(text, Math.max(r0, 0) + 6, low + 14);
   }
 }
 
 /** The fields of a header, and the bytes of all, where a byte is wide enough to be read. */
-function paintFields(context: Context, scene: MapScene, palette: Palette, batch: Batch, low: number, tall: number): void {
+function paintFields(
+  context: Context,
+  scene: MapScene,
+  palette: Palette,
+  batch: Batch,
+  low: number,
+  tall: number,
+): void {
   const perByte = scene.pixels / width(scene.view);
   if (perByte >= 5) {
     context.font = scene.font;
@@ -511,7 +545,12 @@ function paintFocus(context: Context, scene: MapScene, palette: Palette): void {
     const from = Math.max(x0, -4);
     context.strokeStyle = palette.ink;
     context.lineWidth = strong ? 2 : 1.5;
-    context.strokeRect(from, lanes.cells.top - 2, Math.max(Math.min(x1, scene.pixels + 4) - from - 1, 2), lanes.cells.height + 4);
+    context.strokeRect(
+      from,
+      lanes.cells.top - 2,
+      Math.max(Math.min(x1, scene.pixels + 4) - from - 1, 2),
+      lanes.cells.height + 4,
+    );
   }
 }
 

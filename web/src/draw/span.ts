@@ -84,7 +84,8 @@ export function byteStep(wanted: number): number {
   }
   let unit = 1024;
   while (wanted > unit * 512) unit *= 1024;
-  for (const times of [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256, 512]) if (unit * times >= wanted) return unit * times;
+  for (const times of [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256, 512])
+    if (unit * times >= wanted) return unit * times;
   return unit * 1024;
 }
 
