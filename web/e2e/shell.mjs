@@ -5,6 +5,7 @@ import { axe, kPhone, longTasks, newPage, open, settle } from './browser.mjs';
 const base = (process.argv[2] ?? 'http://127.0.0.1:5173').replace(/\/$/, '');
 const failures = [];
 let checks = 0;
+let told = 0;
 
 function expect(what, ok, more = '') {
   checks += 1;
@@ -43,6 +44,8 @@ async function run(name, options, body) {
   }
   for (const problem of problems) failures.push(`${name}: ${problem}`);
   await context.close();
+  for (const failure of failures.slice(told)) console.log(failure);
+  told = failures.length;
 }
 
 const grid = (page, label) => page.getByRole('grid', { name: label });
@@ -324,6 +327,5 @@ if (about.mode === 'broker') {
 }
 
 await browser.close();
-for (const failure of failures) console.log(failure);
 console.log(`shell: ${checks} checks, ${failures.length} failures`);
 process.exit(failures.length === 0 ? 0 : 1);

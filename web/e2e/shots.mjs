@@ -69,6 +69,7 @@ async function views() {
 async function still(page, fullPage) {
   await page.waitForLoadState('load');
   await page.locator('main h1').first().waitFor({ timeout: 15_000 });
+  if (about.mode === 'broker') await page.getByRole('button', { name: 'Live' }).waitFor({ timeout: 15_000 });
   await page.mouse.move(0, 0);
   await page.evaluate(() => document.fonts.ready);
   let last = null;
