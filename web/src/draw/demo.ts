@@ -32,13 +32,15 @@ export interface DrawnLog {
 export const between = 10; // pixels between two segments
 const kLeastRecord = 30;
 const kLeastSegment = 46;
+const kMostPixels = 1900; // for the longest log, where a narrow record would make it longer
 
 const tornOf = (segment: DemoSegment): number => segment.torn_bytes;
 
-/** Pixels for a byte, so that the longest log fills the width, unless a record would be too narrow to name. */
+/** Pixels for a byte, so that the longest log fills the width; more when records would be too narrow to name, as far as some scrolling allows. */
 export function scaleFor(logs: readonly DrawnSource[], pixels: number): number {
   let scale = 0;
   let least = 0;
+  let most = Infinity;
   for (const log of logs) {
     const list = log.segments;
     const total = list.reduce((sum, one) => sum + one.segment.size_bytes, 0);
@@ -48,6 +50,7 @@ export function scaleFor(logs: readonly DrawnSource[], pixels: number): number {
     if (total > 0) {
       const fits = Math.max(0, pixels - gaps) / total;
       scale = scale === 0 ? fits : Math.min(scale, fits);
+      most = Math.min(most, kMostPixels / total);
     }
     for (const { segment } of list)
       for (const batch of segment.batches) {
@@ -56,7 +59,7 @@ export function scaleFor(logs: readonly DrawnSource[], pixels: number): number {
       }
   }
   // A small log need not fill the page.
-  return Math.min(Math.max(scale, least), 0.6);
+  return Math.min(Math.max(scale, Math.min(least, most)), 0.6);
 }
 
 export interface DrawnSource {
