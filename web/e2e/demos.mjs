@@ -6,9 +6,14 @@ const base = (process.argv[2] ?? 'http://127.0.0.1:5173').replace(/\/$/, '');
 const failures = [];
 let checks = 0;
 
+function fail(what) {
+  failures.push(what);
+  console.log(what);
+}
+
 function expect(what, ok, more = '') {
   checks += 1;
-  if (!ok) failures.push(more === '' ? what : `${what}: ${more}`);
+  if (!ok) fail(more === '' ? what : `${what}: ${more}`);
 }
 
 const browser = await open();
@@ -18,9 +23,9 @@ async function run(name, options, body) {
   try {
     await body(page, context);
   } catch (error) {
-    failures.push(`${name}: ${error.message.split('\n')[0]}`);
+    fail(`${name}: ${error.message.split('\n')[0]}`);
   }
-  for (const problem of problems) failures.push(`${name}: ${problem}`);
+  for (const problem of problems) fail(`${name}: ${problem}`);
   await context.close();
 }
 
@@ -89,6 +94,7 @@ for (const [number, row] of demos.entries()) {
     const demo = await ask(`/api/v1/demos/${row.name}`);
     expect(`${row.name} has the steps of the list`, demo.steps.length === row.steps);
     const problem = (at) => `${row.name}, step ${at + 1} of ${demo.steps.length}`;
+    await page.clock.install(); // reading takes minutes
     await page.goto(`${base}/demos/${row.name}`);
     await page.locator('#step').waitFor();
     await settle(page);
@@ -115,16 +121,26 @@ for (const [number, row] of demos.entries()) {
               step.lookup.steps.length,
           );
         expect(`${problem(at)}: no cost where none was measured`, !told.includes('µs'));
-        if (step.lookup !== null || step.logs.some((log) => !log.open)) await look(page, problem(at));
       }
     });
+    // Outside of what is timed: axe itself takes long.
+    const strange = demo.steps.findIndex((step) => step.lookup !== null || step.logs.some((log) => !log.open));
+    if (strange > 0) {
+      await page.goto(`${base}/demos/${row.name}?step=${strange + 1}`);
+      await page.locator('#step').waitFor();
+      await settle(page);
+      await look(page, problem(strange));
+    }
     // Played from the start to the end by itself.
     await page.keyboard.press('Home');
     await page.getByText(`step 1 of ${demo.steps.length}`).waitFor();
     await page.getByLabel('speed').selectOption('4');
     await page.getByRole('button', { name: 'Play', exact: true }).click();
     expect(`${row.name} plays`, (await page.getByRole('button', { name: 'Pause', exact: true }).count()) === 1);
-    await page.getByText(`step ${demo.steps.length} of ${demo.steps.length}`).waitFor({ timeout: 120_000 });
+    for (let i = 1; i < demo.steps.length; i += 1) {
+      await page.clock.fastForward(6000); // more than the longest step at this speed
+      await page.getByText(`step ${i + 1} of ${demo.steps.length}`).waitFor();
+    }
     await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
     const last = await text(page);
     for (const words of ends[row.name] ?? []) expect(`${row.name} ends with: ${words}`, last.includes(words));
@@ -164,6 +180,5 @@ await run('phone', { size: kPhone }, async (page) => {
 });
 
 await browser.close();
-for (const failure of failures) console.log(failure);
 console.log(`demos: ${checks} checks, ${failures.length} failures`);
 process.exit(failures.length === 0 ? 0 : 1);

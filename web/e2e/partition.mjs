@@ -6,9 +6,14 @@ const base = (process.argv[2] ?? 'http://127.0.0.1:5173').replace(/\/$/, '');
 const failures = [];
 let checks = 0;
 
+function fail(what) {
+  failures.push(what);
+  console.log(what);
+}
+
 function expect(what, ok, more = '') {
   checks += 1;
-  if (!ok) failures.push(more === '' ? what : `${what}: ${more}`);
+  if (!ok) fail(more === '' ? what : `${what}: ${more}`);
 }
 
 const ask = async (path) => {
@@ -23,9 +28,9 @@ async function run(name, options, body) {
   try {
     await body(page, context);
   } catch (error) {
-    failures.push(`${name}: ${error.message.split('\n')[0]}`);
+    fail(`${name}: ${error.message.split('\n')[0]}`);
   }
-  for (const problem of problems) failures.push(`${name}: ${problem}`);
+  for (const problem of problems) fail(`${name}: ${problem}`);
   await context.close();
 }
 
@@ -215,7 +220,7 @@ if (record !== undefined) {
       await settle(page);
       expect(`as ${form}`, (await page.locator('li.record').count()) > 0);
     }
-    await page.getByRole('link', { name: `Life of record ${record.offset}`, exact: true }).click();
+    await page.getByRole('link', { name: `Record ${record.offset}: its life`, exact: true }).click();
     await page.waitForURL(/tab=life/);
     await arrived(page);
     const life = await ask(`${api}/records/${record.offset}/life`);
@@ -333,6 +338,5 @@ await run('phone', { size: kPhone }, async (page) => {
 });
 
 await browser.close();
-for (const failure of failures) console.log(failure);
 console.log(`partition: ${checks} checks, ${failures.length} failures`);
 process.exit(failures.length === 0 ? 0 : 1);
