@@ -97,4 +97,5 @@ export async function longTasks(page, body, limit = 100) {
 export async function settle(page, ms = 350) {
   await page.waitForLoadState('load');
   await page.waitForTimeout(ms);
+  await page.evaluate(() => new Promise((done) => requestIdleCallback(done, { timeout: 5000 })));
 }
