@@ -32,7 +32,7 @@ export interface DrawnLog {
 export const between = 10; // pixels between two segments
 const kLeastRecord = 30;
 const kLeastSegment = 46;
-const kMostPixels = 1900; // for the longest log, where a narrow record would make it longer
+const kMostPixels = 1000; // for the longest log, where a narrow record would make it longer
 
 const tornOf = (segment: DemoSegment): number => segment.torn_bytes;
 
@@ -44,11 +44,16 @@ export function scaleFor(logs: readonly DrawnSource[], pixels: number): number {
   for (const log of logs) {
     const list = log.segments;
     const total = list.reduce((sum, one) => sum + one.segment.size_bytes, 0);
-    const gaps =
-      between * Math.max(0, list.length - 1) +
-      list.filter((one) => one.segment.size_bytes === 0).length * kLeastSegment;
     if (total > 0) {
-      const fits = Math.max(0, pixels - gaps) / total;
+      // Segments that would be narrower than the least take that much, and the others share the rest.
+      let fits = pixels / total;
+      for (let round = 0; round < 4; round += 1) {
+        const small = list.filter((one) => one.segment.size_bytes * fits < kLeastSegment);
+        const rest = total - small.reduce((sum, one) => sum + one.segment.size_bytes, 0);
+        if (rest <= 0) break;
+        const gaps = between * Math.max(0, list.length - 1) + small.length * kLeastSegment;
+        fits = Math.max(0, pixels - gaps) / rest;
+      }
       scale = scale === 0 ? fits : Math.min(scale, fits);
       most = Math.min(most, kMostPixels / total);
     }
