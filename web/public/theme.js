@@ -3,7 +3,7 @@
   try {
     var theme = localStorage.getItem('cordwood.theme');
     if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
-  } catch (error) {
+  } catch {
     // No storage: the system's theme.
   }
 })();

@@ -24,7 +24,9 @@ describe('layout', () => {
   });
   it('keeps records wide enough on a phone', () => {
     const narrow = layoutLog(source, scaleFor([source], 360));
-    for (const segment of narrow.segments) for (const batch of segment.batches) for (const one of batch.records) expect(one.width).toBeGreaterThanOrEqual(29.9);
+    for (const segment of narrow.segments)
+      for (const batch of segment.batches)
+        for (const one of batch.records) expect(one.width).toBeGreaterThanOrEqual(29.9);
   });
   it('places offsets', () => {
     expect(placeOf(drawn, '0')).toBe(0);
@@ -45,7 +47,14 @@ describe('changes', () => {
     const change = changesOf(at(roll, 3), at(roll, 4));
     expect([...change.newBatches]).toEqual(['orders-0/6/6']);
     expect([...change.newSegments]).toEqual(['orders-0/6']);
-    expect(change.lines).toEqual(['1 record more', 'segment 0 is closed', 'segment 6 is new', 'high watermark 6 → 7', 'last stable offset 6 → 7', 'log end 6 → 7']);
+    expect(change.lines).toEqual([
+      '1 record more',
+      'segment 0 is closed',
+      'segment 6 is new',
+      'high watermark 6 → 7',
+      'last stable offset 6 → 7',
+      'log end 6 → 7',
+    ]);
   });
   it('are what went', () => {
     const change = changesOf(at(deleted, 0), at(deleted, 1));

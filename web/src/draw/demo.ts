@@ -32,20 +32,30 @@ export interface DrawnLog {
 export const between = 10; // pixels between two segments
 const kLeastRecord = 30;
 const kLeastSegment = 46;
+const kMostPixels = 1000; // for the longest log, where a narrow record would make it longer
 
 const tornOf = (segment: DemoSegment): number => segment.torn_bytes;
 
-/** Pixels for a byte, so that the longest log fills the width, unless a record would be too narrow to name. */
+/** Pixels for a byte, so that the longest log fills the width; more when records would be too narrow to name, as far as some scrolling allows. */
 export function scaleFor(logs: readonly DrawnSource[], pixels: number): number {
   let scale = 0;
   let least = 0;
+  let most = Infinity;
   for (const log of logs) {
     const list = log.segments;
     const total = list.reduce((sum, one) => sum + one.segment.size_bytes, 0);
-    const gaps = between * Math.max(0, list.length - 1) + list.filter((one) => one.segment.size_bytes === 0).length * kLeastSegment;
     if (total > 0) {
-      const fits = Math.max(0, pixels - gaps) / total;
+      // Segments that would be narrower than the least take that much, and the others share the rest.
+      let fits = pixels / total;
+      for (let round = 0; round < 4; round += 1) {
+        const small = list.filter((one) => one.segment.size_bytes * fits < kLeastSegment);
+        const rest = total - small.reduce((sum, one) => sum + one.segment.size_bytes, 0);
+        if (rest <= 0) break;
+        const gaps = between * Math.max(0, list.length - 1) + small.length * kLeastSegment;
+        fits = Math.max(0, pixels - gaps) / rest;
+      }
       scale = scale === 0 ? fits : Math.min(scale, fits);
+      most = Math.min(most, kMostPixels / total);
     }
     for (const { segment } of list)
       for (const batch of segment.batches) {
@@ -54,7 +64,7 @@ export function scaleFor(logs: readonly DrawnSource[], pixels: number): number {
       }
   }
   // A small log need not fill the page.
-  return Math.min(Math.max(scale, least), 0.6);
+  return Math.min(Math.max(scale, Math.min(least, most)), 0.6);
 }
 
 export interface DrawnSource {
@@ -65,7 +75,8 @@ export interface DrawnSource {
 export function sourceOf(now: DemoLog, before: DemoLog | null): DrawnSource {
   const list = now.segments.map((segment) => ({ segment, gone: false }));
   for (const old of before?.segments ?? []) {
-    if (old.state !== 'deleted' && !now.segments.some((one) => one.base === old.base)) list.push({ segment: old, gone: true });
+    if (old.state !== 'deleted' && !now.segments.some((one) => one.base === old.base))
+      list.push({ segment: old, gone: true });
   }
   list.sort((a, b) => compareOffsets(a.segment.base, b.segment.base));
   return { segments: list };
@@ -79,7 +90,12 @@ export function layoutLog(source: DrawnSource, scale: number): DrawnLog {
       const at = first + batch.position * scale;
       const width = batch.size_bytes * scale;
       const each = width / Math.max(1, batch.records.length);
-      return { batch, x: at, width, records: batch.records.map((record, i) => ({ record, x: at + i * each, width: each })) };
+      return {
+        batch,
+        x: at,
+        width,
+        records: batch.records.map((record, i) => ({ record, x: at + i * each, width: each })),
+      };
     });
     const torn = tornOf(segment);
     const width = Math.max(segment.size_bytes * scale, kLeastSegment);
@@ -101,12 +117,9 @@ export function placeOf(log: DrawnLog, offset: string): number {
   const wanted = toBig(offset);
   let end = 0;
   for (const segment of log.segments) {
-    if (segment.gone) {
-      end = segment.x + segment.width;
-      continue;
-    }
     if (wanted <= toBig(segment.segment.base)) return segment.x;
-    for (const batch of segment.batches) for (const one of batch.records) if (toBig(one.record.offset) >= wanted) return one.x;
+    for (const batch of segment.batches)
+      for (const one of batch.records) if (toBig(one.record.offset) >= wanted) return one.x;
     const last = segment.batches.at(-1);
     end = last === undefined ? segment.x : last.x + last.width;
     if (wanted <= toBig(segment.segment.next) && segment === log.segments.at(-1)) return end;
@@ -124,8 +137,10 @@ export interface Change {
   lines: string[];
 }
 
-export const batchKey = (log: DemoLog, segment: DemoSegment, batch: DemoBatch): string => `${log.topic}-${log.partition}/${segment.base}/${batch.base}`;
-export const segmentKey = (log: DemoLog, segment: DemoSegment): string => `${log.topic}-${log.partition}/${segment.base}`;
+export const batchKey = (log: DemoLog, segment: DemoSegment, batch: DemoBatch): string =>
+  `${log.topic}-${log.partition}/${segment.base}/${batch.base}`;
+export const segmentKey = (log: DemoLog, segment: DemoSegment): string =>
+  `${log.topic}-${log.partition}/${segment.base}`;
 export const sameLog = (list: readonly DemoLog[], log: DemoLog): DemoLog | null =>
   list.find((one) => one.topic === log.topic && one.partition === log.partition) ?? null;
 
@@ -154,20 +169,26 @@ export function changesOf(before: DemoStep | null, now: DemoStep): Change {
       if (oldSegment === undefined) {
         change.newSegments.add(segmentKey(log, segment));
         change.lines.push(`${name}segment ${segment.base} is new`);
-      } else if (oldSegment.state !== segment.state) change.lines.push(`${name}segment ${segment.base} is ${words[segment.state]}`);
+      } else if (oldSegment.state !== segment.state)
+        change.lines.push(`${name}segment ${segment.base} is ${words[segment.state]}`);
       for (const batch of segment.batches) {
         const oldBatch = oldSegment?.batches.find((one) => one.base === batch.base) ?? null;
         // A batch that moved to another segment was not written anew by a producer.
         const elsewhere = batch.records.length > 0 && batch.records.every((one) => oldRecords.has(one.offset));
-        if (oldBatch === null) (elsewhere ? change.changedBatches : change.newBatches).add(batchKey(log, segment, batch));
+        if (oldBatch === null)
+          (elsewhere ? change.changedBatches : change.newBatches).add(batchKey(log, segment, batch));
         else if (oldBatch.size_bytes !== batch.size_bytes || oldBatch.records.length !== batch.records.length)
           change.changedBatches.add(batchKey(log, segment, batch));
       }
       const entries = segment.offset_index.length - (oldSegment?.offset_index.length ?? 0);
-      if (entries > 0) change.lines.push(`${name}${plural(entries, 'entry', 'entries')} more in the offset index of segment ${segment.base}`);
+      if (entries > 0)
+        change.lines.push(
+          `${name}${plural(entries, 'entry', 'entries')} more in the offset index of segment ${segment.base}`,
+        );
     }
     for (const segment of old.segments)
-      if (!log.segments.some((one) => one.base === segment.base)) change.lines.push(`${name}segment ${segment.base} is gone`);
+      if (!log.segments.some((one) => one.base === segment.base))
+        change.lines.push(`${name}segment ${segment.base} is gone`);
     if (gone > 0) change.lines.push(`${name}${plural(gone, 'record')} gone`);
     for (const [what, a, b] of [
       ['log start', old.log_start, log.log_start],
@@ -178,17 +199,25 @@ export function changesOf(before: DemoStep | null, now: DemoStep): Change {
     ] as const)
       if (a !== b && a !== null && b !== null) change.lines.push(`${name}${what} ${a} → ${b}`);
   }
-  for (const log of before.logs) if (sameLog(now.logs, log) === null) change.lines.push(`partition ${log.topic}-${log.partition} is gone`);
+  for (const log of before.logs)
+    if (sameLog(now.logs, log) === null) change.lines.push(`partition ${log.topic}-${log.partition} is gone`);
   for (const group of now.groups) {
     const old = before.groups.find((one) => sameGroup(one, group));
     if (old === undefined) change.lines.push(`group ${group.name} is new`);
-    else if (old.committed !== group.committed) change.lines.push(`group ${group.name} committed ${old.committed} → ${group.committed}`);
+    else if (old.committed !== group.committed)
+      change.lines.push(`group ${group.name} committed ${old.committed} → ${group.committed}`);
   }
   return change;
 }
 
-const words: Record<DemoSegment['state'], string> = { active: 'active', closed: 'closed', going: 'going soon', deleted: 'deleted' };
-const sameGroup = (a: DemoGroup, b: DemoGroup): boolean => a.name === b.name && a.topic === b.topic && a.partition === b.partition;
+const words: Record<DemoSegment['state'], string> = {
+  active: 'active',
+  closed: 'closed',
+  going: 'going soon',
+  deleted: 'deleted',
+};
+const sameGroup = (a: DemoGroup, b: DemoGroup): boolean =>
+  a.name === b.name && a.topic === b.topic && a.partition === b.partition;
 
 function recordsOf(log: DemoLog): Map<string, DemoRecord> {
   const found = new Map<string, DemoRecord>();

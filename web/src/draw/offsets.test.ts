@@ -23,7 +23,8 @@ describe('ticks', () => {
   it('are round and few', () => {
     expect(offsetTicks({ from: 0n, to: 16n }, 10)).toEqual([0n, 2n, 4n, 6n, 8n, 10n, 12n, 14n, 16n]);
     expect(offsetTicks({ from: 3n, to: 1003n }, 6)).toEqual([200n, 400n, 600n, 800n, 1000n]);
-    for (const to of [1n, 7n, 999n, 123456789n, 1n << 62n]) expect(offsetTicks({ from: 0n, to }, 8).length).toBeLessThanOrEqual(9);
+    for (const to of [1n, 7n, 999n, 123456789n, 1n << 62n])
+      expect(offsetTicks({ from: 0n, to }, 8).length).toBeLessThanOrEqual(9);
   });
 });
 

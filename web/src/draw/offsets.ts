@@ -43,7 +43,9 @@ export const shareOf = (axis: OffsetAxis, text: string): number => share(axis, t
 
 /** The offset at a share of the axis. */
 export function atShare(axis: OffsetAxis, part: number): bigint {
-  return axis.from + ((axis.to - axis.from) * BigInt(Math.round(Math.min(Math.max(part, 0), 1) * 1_000_000))) / 1_000_000n;
+  return (
+    axis.from + ((axis.to - axis.from) * BigInt(Math.round(Math.min(Math.max(part, 0), 1) * 1_000_000))) / 1_000_000n
+  );
 }
 
 /** Round offsets for an axis: at most `most` of them. */

@@ -3,10 +3,10 @@
 
 import type { Batch, LogRecord } from '../lib/api';
 import { offset } from '../lib/format';
-import { cellCount, lookOf, type Cell, type CellLook } from './cells';
+import { cellCount, flagBits, lookOf, type Cell, type CellLook } from './cells';
 import type { Palette } from './palette';
 import { bodyOf, shortText, type Body } from './records';
-import { meet, ticks, toPixel, width, type Span } from './span';
+import { meet, rulerText, ticks, toPixel, width, type Span } from './span';
 import type { Drawn } from './tiles';
 
 export const lanes = {
@@ -51,7 +51,12 @@ type Context = CanvasRenderingContext2D;
 
 const patterns = new Map<string, CanvasPattern>();
 
-function patternOf(context: Context, kind: 'diagonal' | 'cross' | 'dots' | 'rows', color: string, ratio: number): CanvasPattern | null {
+function patternOf(
+  context: Context,
+  kind: 'diagonal' | 'cross' | 'dots' | 'rows',
+  color: string,
+  ratio: number,
+): CanvasPattern | null {
   const key = `${kind} ${color} ${ratio}`;
   const known = patterns.get(key);
   if (known !== undefined) return known;
@@ -114,7 +119,8 @@ export function paintMap(context: Context, scene: MapScene, palette: Palette): v
   paintRuler(context, scene, palette);
   paintUnread(context, scene, palette);
   for (const one of scene.drawn) paintCells(context, scene, palette, one);
-  for (const one of scene.drawn) paintIndex(context, scene, palette, one);
+  let free = 0;
+  for (const one of scene.drawn) free = paintIndex(context, scene, palette, one, free);
   paintOffsets(context, scene, palette);
   paintMarks(context, scene, palette);
   paintFocus(context, scene, palette);
@@ -128,13 +134,14 @@ function paintRuler(context: Context, scene: MapScene, palette: Palette): void {
   context.strokeStyle = palette.line;
   context.fillStyle = palette['ink-3'];
   context.beginPath();
-  const places = ticks(scene.view, scene.pixels, 96);
+  const places = ticks(scene.view, scene.pixels, 110);
+  const step = (places[1] ?? 0) - (places[0] ?? 0);
   for (const at of places) {
     const x = Math.round(toPixel(scene.view, scene.pixels, at)) + 0.5;
     context.moveTo(x, 2);
     context.lineTo(x, lanes.cells.top + lanes.cells.height);
-    if (x < scene.pixels - 60 || x > scene.pixels - 1) context.fillText(scene.formatBytes(at), x + 4, lanes.ruler.height / 2);
-    else context.fillText(scene.formatBytes(at), x + 4, lanes.ruler.height / 2, scene.pixels - x - 4);
+    const text = rulerText(at, step);
+    if (x + 4 + context.measureText(text).width <= scene.pixels) context.fillText(text, x + 4, lanes.ruler.height / 2);
   }
   context.stroke();
 }
@@ -166,12 +173,13 @@ function paintCells(context: Context, scene: MapScene, palette: Palette, drawn: 
     if (position >= clip.to) break;
     const many = cells.batches[i] as number;
     const flags = cells.flags[i] as number;
-    const look = lookOf(flags);
+    // What a joined cell says of its batches holds for at least one of them: it has marks above, and the colour of the segment.
+    const look = many > 1 ? 'data' : lookOf(flags);
     const color = colorOf(look, scene, palette);
     const x0 = toPixel(scene.view, scene.pixels, position);
     const x1 = toPixel(scene.view, scene.pixels, position + size);
     const wide = x1 - x0;
-    const gap = wide >= 3 ? 1 : wide >= 1.5 ? 0.5 : 0;
+    const gap = wide >= 6 || (many === 1 && wide >= 3) ? 1 : many === 1 && wide >= 1.5 ? 0.5 : 0;
     // Joined neighbours are drawn lower, so that a cell of one batch is known at a glance.
     const y = many > 1 ? top + 12 : top;
     const tall = many > 1 ? height - 12 : height;
@@ -186,10 +194,41 @@ function paintCells(context: Context, scene: MapScene, palette: Palette, drawn: 
     context.globalAlpha = look === 'empty' ? 0.25 : 1;
     context.fillRect(from, y, Math.max(to - from - gap, 0.6), tall);
     context.globalAlpha = 1;
-    if (wide >= 3 || look !== 'data') paintSigns(context, scene, palette, look, flags, from, y, to - from - gap, tall);
+    if (many > 1) paintAmong(context, scene, palette, flags, from, to - from - gap);
+    else if (wide >= 3 || look !== 'data')
+      paintSigns(context, scene, palette, look, flags, from, y, to - from - gap, tall);
     if (wide > 34) paintLabel(context, scene, palette, drawn, i, Math.max(x0, 0), Math.min(x1, scene.pixels), y);
   }
   context.restore();
+}
+
+/** Above a joined cell: what some of its batches are. */
+function paintAmong(context: Context, scene: MapScene, palette: Palette, flags: number, x: number, wide: number): void {
+  const { top, height } = lanes.cells;
+  if (flags & flagBits.control) {
+    context.fillStyle = palette.control;
+    context.fillRect(x, top + 9, wide, 2);
+  }
+  if (flags & flagBits.aborted) {
+    context.fillStyle = palette.aborted;
+    context.fillRect(x, top + 4, wide, 4);
+    const pattern = patternOf(context, 'diagonal', palette.ground, scene.ratio);
+    if (pattern !== null) {
+      context.fillStyle = pattern;
+      context.fillRect(x, top + 4, wide, 4);
+    }
+  }
+  if (flags & flagBits.damaged) {
+    context.fillStyle = palette.damaged;
+    context.fillRect(x, top - 1, Math.max(wide, 3), height + 1);
+    context.strokeStyle = palette.damaged;
+    context.lineWidth = 2;
+    context.beginPath();
+    context.moveTo(x - 5, top + 6);
+    for (let i = 1; i < 5; i += 1) context.lineTo(x - 5 + i * 3.5, top + (i % 2 === 1 ? 0 : 6));
+    context.stroke();
+    context.lineWidth = 1;
+  }
 }
 
 function paintSigns(
@@ -234,12 +273,24 @@ function plate(context: Context, palette: Palette, text: string, x: number, y: n
   context.fillText(text, x, y);
 }
 
-function paintLabel(context: Context, scene: MapScene, palette: Palette, drawn: Drawn, i: number, x0: number, x1: number, y: number): void {
+function paintLabel(
+  context: Context,
+  scene: MapScene,
+  palette: Palette,
+  drawn: Drawn,
+  i: number,
+  x0: number,
+  x1: number,
+  y: number,
+): void {
   const { cells } = drawn.map;
   const many = cells.batches[i] as number;
   const base = cells.base[i] as string;
   const last = cells.last[i] as string;
-  const lines = [many > 1 ? `${offset(BigInt(many))} batches` : base === last ? offset(base) : `${offset(base)}–${offset(last)}`, scene.formatBytes(cells.size_bytes[i] as number)];
+  const lines = [
+    many > 1 ? `${offset(BigInt(many))} batches` : base === last ? offset(base) : `${offset(base)}–${offset(last)}`,
+    scene.formatBytes(cells.size_bytes[i] as number),
+  ];
   context.font = scene.font;
   context.textBaseline = 'middle';
   let at = y + 14 + (many > 1 ? 0 : 4);
@@ -273,9 +324,11 @@ function paintBody(context: Context, scene: MapScene, palette: Palette, batch: B
   // The batch itself: a bar over all of it, with its offsets.
   context.fillStyle = color;
   context.fillRect(x0, top, x1 - x0 - 1, bar);
-  const title = batch.base === batch.last ? `batch ${offset(batch.base)}` : `batch ${offset(batch.base)}–${offset(batch.last)}`;
+  const title =
+    batch.base === batch.last ? `batch ${offset(batch.base)}` : `batch ${offset(batch.base)}–${offset(batch.last)}`;
   const seenFrom = Math.max(x0, 0);
-  if (context.measureText(title).width < Math.min(x1, scene.pixels) - seenFrom - 12) plate(context, palette, title, seenFrom + 6, top + bar / 2);
+  if (context.measureText(title).width < Math.min(x1, scene.pixels) - seenFrom - 12)
+    plate(context, palette, title, seenFrom + 6, top + bar / 2);
   // Its header.
   const h1 = pixel(body.header.to);
   const low = top + bar + 1;
@@ -298,7 +351,13 @@ function paintBody(context: Context, scene: MapScene, palette: Palette, batch: B
     const r1 = pixel(span.to);
     if (r1 <= 0 || r0 >= scene.pixels || r1 - r0 < 0.3) continue;
     const tone =
-      record.kind === 'tombstone' ? palette.tombstone : record.kind === 'data' ? (record.aborted ? palette.aborted : color) : palette.control;
+      record.kind === 'tombstone'
+        ? palette.tombstone
+        : record.kind === 'data'
+          ? record.aborted
+            ? palette.aborted
+            : color
+          : palette.control;
     context.fillStyle = tone;
     const gap = r1 - r0 >= 3 ? 1 : 0;
     context.globalAlpha = 0.28;
@@ -326,12 +385,20 @@ function paintBody(context: Context, scene: MapScene, palette: Palette, batch: B
     const text = `${batch.records_total - body.records.length} more`;
     context.font = scene.font;
     context.fillStyle = palette['ink-3'];
-    if (r1 - Math.max(r0, 0) > context.measureText(text).width + 12) context.fillText(text, Math.max(r0, 0) + 6, low + 14);
+    if (r1 - Math.max(r0, 0) > context.measureText(text).width + 12)
+      context.fillText(text, Math.max(r0, 0) + 6, low + 14);
   }
 }
 
 /** The fields of a header, and the bytes of all, where a byte is wide enough to be read. */
-function paintFields(context: Context, scene: MapScene, palette: Palette, batch: Batch, low: number, tall: number): void {
+function paintFields(
+  context: Context,
+  scene: MapScene,
+  palette: Palette,
+  batch: Batch,
+  low: number,
+  tall: number,
+): void {
   const perByte = scene.pixels / width(scene.view);
   if (perByte >= 5) {
     context.font = scene.font;
@@ -354,7 +421,7 @@ function paintFields(context: Context, scene: MapScene, palette: Palette, batch:
       context.restore();
     }
   }
-  if (perByte >= 17) {
+  if (perByte >= 15) {
     context.font = scene.mono;
     context.textAlign = 'center';
     const first = Math.max(0, Math.floor(scene.view.from - batch.position));
@@ -408,27 +475,34 @@ function paintOffsets(context: Context, scene: MapScene, palette: Palette): void
   }
 }
 
-function paintIndex(context: Context, scene: MapScene, palette: Palette, drawn: Drawn): void {
+/** Labels begin at `free`; gives where the next one may. */
+function paintIndex(context: Context, scene: MapScene, palette: Palette, drawn: Drawn, free: number): number {
   const points = drawn.map.index;
   const { top, height } = lanes.index;
   const clip = meet(drawn.clip, scene.view);
-  if (width(clip) <= 0) return;
+  if (width(clip) <= 0) return free;
   const foot = top + height;
   context.font = scene.font;
   context.textBaseline = 'middle';
   context.fillStyle = palette.link;
-  let free = toPixel(scene.view, scene.pixels, clip.from);
+  // Where they stand closer than a triangle is wide, stems must do.
+  const shown = points.position.filter((one) => one >= clip.from && one < clip.to).length;
+  const dense = shown > 0 && (width(clip) / width(scene.view)) * scene.pixels < shown * 8;
   for (let i = 0; i < points.position.length; ++i) {
     const position = points.position[i] as number;
     if (position < clip.from) continue;
     if (position >= clip.to) break;
     const x = toPixel(scene.view, scene.pixels, position);
-    context.beginPath();
-    context.moveTo(x, foot);
-    context.lineTo(x - 3, foot - 6);
-    context.lineTo(x + 3, foot - 6);
-    context.fill();
-    context.fillRect(x - 0.5, foot - 10, 1, 10);
+    if (dense) {
+      context.fillRect(x - 0.5, foot - 5, 1, 5);
+    } else {
+      context.beginPath();
+      context.moveTo(x, foot);
+      context.lineTo(x - 3, foot - 6);
+      context.lineTo(x + 3, foot - 6);
+      context.fill();
+      context.fillRect(x - 0.5, foot - 10, 1, 10);
+    }
     const text = offset(points.offset[i] as string);
     const wide = context.measureText(text).width;
     if (x >= free && x + wide + 6 < scene.pixels) {
@@ -438,6 +512,7 @@ function paintIndex(context: Context, scene: MapScene, palette: Palette, drawn: 
       free = x + Math.max(wide + 16, 72);
     }
   }
+  return free;
 }
 
 function paintMarks(context: Context, scene: MapScene, palette: Palette): void {
@@ -470,7 +545,12 @@ function paintFocus(context: Context, scene: MapScene, palette: Palette): void {
     const from = Math.max(x0, -4);
     context.strokeStyle = palette.ink;
     context.lineWidth = strong ? 2 : 1.5;
-    context.strokeRect(from, lanes.cells.top - 2, Math.max(Math.min(x1, scene.pixels + 4) - from - 1, 2), lanes.cells.height + 4);
+    context.strokeRect(
+      from,
+      lanes.cells.top - 2,
+      Math.max(Math.min(x1, scene.pixels + 4) - from - 1, 2),
+      lanes.cells.height + 4,
+    );
   }
 }
 

@@ -30,7 +30,8 @@ export function bodyOf(batch: Batch): Body {
   const known = batch.records.reduce((sum, one) => sum + one.size_bytes, 0);
   const inflated = Math.max(batch.inflated_bytes ?? known, known);
   const space = end - first;
-  if (inflated <= 0 || batch.records.length === 0) return { header, records: [], rest: { from: first, to: end }, exact: false };
+  if (inflated <= 0 || batch.records.length === 0)
+    return { header, records: [], rest: { from: first, to: end }, exact: false };
   const scale = space / inflated;
   let at = first;
   const records = batch.records.map((record) => {
@@ -38,7 +39,12 @@ export function bodyOf(batch: Batch): Body {
     at = span.to;
     return { record, span };
   });
-  return { header, records, rest: { from: at, to: records.length >= batch.records_total ? at : end }, exact: inflated === space };
+  return {
+    header,
+    records,
+    rest: { from: at, to: records.length >= batch.records_total ? at : end },
+    exact: inflated === space,
+  };
 }
 
 /** One line of text for a record in a drawing: its key, or its value, or what it is. */

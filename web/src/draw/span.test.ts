@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { between, byteStep, clamp, meet, pan, ticks, toPixel, toPosition, width, zoom } from './span';
+import { between, byteStep, clamp, meet, pan, rulerText, ticks, toPixel, toPosition, width, zoom } from './span';
 
 const whole = { from: 0, to: 1_000_000 };
 
@@ -41,7 +41,8 @@ describe('pan and clamp', () => {
 describe('pixels', () => {
   it('go to a position and back', () => {
     const span = { from: 1000, to: 3000 };
-    for (const position of [1000, 1500.5, 2999]) expect(toPosition(span, 640, toPixel(span, 640, position))).toBeCloseTo(position, 9);
+    for (const position of [1000, 1500.5, 2999])
+      expect(toPosition(span, 640, toPixel(span, 640, position))).toBeCloseTo(position, 9);
     expect(toPixel({ from: 5, to: 5 }, 640, 5)).toBe(0);
   });
 });
@@ -78,6 +79,17 @@ describe('ruler', () => {
     expect(found.length).toBeGreaterThan(3);
     expect(found.length).toBeLessThanOrEqual(10);
     for (const at of found) expect(at % 1024).toBe(0);
+  });
+  it('names ticks so that no two are alike', () => {
+    expect(rulerText(158 * 1024 * 1024 + 8192, 8192)).toBe('161,800 KiB');
+    expect(rulerText(165_281_024, 128)).toBe('165,281,024');
+    expect(rulerText(40 * 1024 * 1024, 20 * 1024 * 1024)).toBe('40 MiB');
+    for (let bytes = 3e9; bytes > 20; bytes /= 7) {
+      const names = ticks({ from: 1e9, to: 1e9 + bytes }, 1200, 110).map((at, _, all) =>
+        rulerText(at, (all[1] ?? 0) - (all[0] ?? 0)),
+      );
+      expect(new Set(names).size).toBe(names.length);
+    }
   });
   it('has none for nothing', () => expect(ticks({ from: 4, to: 4 }, 900, 90)).toEqual([]));
 });

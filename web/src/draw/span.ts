@@ -84,6 +84,20 @@ export function byteStep(wanted: number): number {
   }
   let unit = 1024;
   while (wanted > unit * 512) unit *= 1024;
-  for (const times of [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256, 512]) if (unit * times >= wanted) return unit * times;
+  for (const times of [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256, 512])
+    if (unit * times >= wanted) return unit * times;
   return unit * 1024;
+}
+
+const grouped = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
+
+/** The name of a tick: in the largest unit in which ticks `step` apart are whole numbers. */
+export function rulerText(at: number, step: number): string {
+  for (const [unit, name] of [
+    [1024 * 1024 * 1024, 'GiB'],
+    [1024 * 1024, 'MiB'],
+    [1024, 'KiB'],
+  ] as const)
+    if (step >= unit && step % unit === 0 && at % unit === 0) return `${grouped(at / unit)} ${name}`;
+  return grouped(at);
 }

@@ -27,9 +27,11 @@ describe('bars', () => {
       3,
     );
     expect(right(bars)).toBeLessThanOrEqual(800 + 1e-6);
-    for (let i = 1; i < bars.length; i += 1) expect(bars[i]?.x).toBeGreaterThanOrEqual((bars[i - 1]?.x ?? 0) + (bars[i - 1]?.width ?? 0) - 1e-9);
+    for (let i = 1; i < bars.length; i += 1)
+      expect(bars[i]?.x).toBeGreaterThanOrEqual((bars[i - 1]?.x ?? 0) + (bars[i - 1]?.width ?? 0) - 1e-9);
   });
-  it('share the line when all are empty', () => expect(layoutBars([0, 0], 100, 0, 2).map((bar) => bar.width)).toEqual([50, 50]));
+  it('share the line when all are empty', () =>
+    expect(layoutBars([0, 0], 100, 0, 2).map((bar) => bar.width)).toEqual([50, 50]));
   it('are none for none', () => expect(layoutBars([], 100, 2, 2)).toEqual([]));
 });
 

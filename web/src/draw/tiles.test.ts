@@ -11,7 +11,16 @@ function mapOf(fileBytes: number, from: number, to: number, most: number, comple
   const first = Math.floor(from / 1000);
   const last = Math.ceil(to / 1000);
   const each = Math.max(1, Math.ceil((last - first) / most));
-  const cells: SegmentMap['cells'] = { position: [], size_bytes: [], batches: [], records: [], base: [], last: [], timestamp_ms: [], flags: [] };
+  const cells: SegmentMap['cells'] = {
+    position: [],
+    size_bytes: [],
+    batches: [],
+    records: [],
+    base: [],
+    last: [],
+    timestamp_ms: [],
+    flags: [],
+  };
   for (let at = first; at < last; at += each) {
     const many = Math.min(each, last - at);
     cells.position.push(at * 1000);
@@ -53,7 +62,9 @@ describe('tiles of a view', () => {
   });
   it('join without a gap', () => {
     for (let number = 0; number < 7; ++number)
-      expect(tileSpan({ level: 3, number }, 1_000_003).to).toBe(tileSpan({ level: 3, number: number + 1 }, 1_000_003).from);
+      expect(tileSpan({ level: 3, number }, 1_000_003).to).toBe(
+        tileSpan({ level: 3, number: number + 1 }, 1_000_003).from,
+      );
   });
   it('are none for an empty file', () => expect(tilesFor({ from: 0, to: 0 }, 1000, 0)).toEqual([]));
   it('grow finer as one zooms in', () => {

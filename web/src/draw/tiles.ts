@@ -59,7 +59,10 @@ export interface Drawn {
   clip: Span;
 }
 
-export type AskMap = (query: Pick<SegmentMapQuery, 'from_position' | 'to_position' | 'max_cells'>, signal: AbortSignal) => Promise<SegmentMap>;
+export type AskMap = (
+  query: Pick<SegmentMapQuery, 'from_position' | 'to_position' | 'max_cells'>,
+  signal: AbortSignal,
+) => Promise<SegmentMap>;
 
 /** Asks for tiles, keeps the last `most` of them, and gives what is there to draw. One segment's; made anew when the file grows. */
 export class TileCache {
@@ -168,7 +171,10 @@ export class TileCache {
     try {
       // One answer reads only so many bytes; a large tile comes in pieces, and each is drawn as it comes.
       for (;;) {
-        const map = await this.ask({ from_position: from, to_position: span.to, max_cells: cellsPerTile }, controller.signal);
+        const map = await this.ask(
+          { from_position: from, to_position: span.to, max_cells: cellsPerTile },
+          controller.signal,
+        );
         if (controller.signal.aborted) return;
         tile.parts.push(map);
         tile.exact &&= isExact({ ...map, complete: true });

@@ -78,6 +78,12 @@ class Live {
     };
   }
 
+  /** Rates of the topic that is charted, from elsewhere: ticks hold only what changed, and at most 500 topics. */
+  sample(topic: string, nowMs: number, records: number, bytes: number): void {
+    if (this.#chartTopic !== topic || this.topics.has(topic) || this.state !== 'live') return;
+    this.watched = grown(this.watched, nowMs, records, bytes);
+  }
+
   pause(): void {
     if (this.state === 'off') return;
     this.#stop();

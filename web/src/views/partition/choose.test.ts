@@ -14,7 +14,8 @@ describe('what a look is about', () => {
   });
   it('takes numbers only', () => {
     expect(numberOf({ position: '12' }, 'position')).toBe(12);
-    for (const bad of ['', '-1', '1e9', '0x10', '1.5', '9'.repeat(20)]) expect(numberOf({ position: bad }, 'position')).toBeNull();
+    for (const bad of ['', '-1', '1e9', '0x10', '1.5', '9'.repeat(20)])
+      expect(numberOf({ position: bad }, 'position')).toBeNull();
     expect(offsetOf({ offset: '9223372036854775807' })).toBe('9223372036854775807');
     expect(offsetOf({ offset: '<b>' })).toBeNull();
   });
