@@ -421,7 +421,7 @@ function paintFields(
       context.restore();
     }
   }
-  if (perByte >= 15) {
+  if (perByte >= 17) {
     context.font = scene.mono;
     context.textAlign = 'center';
     const first = Math.max(0, Math.floor(scene.view.from - batch.position));
