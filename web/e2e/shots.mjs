@@ -38,7 +38,7 @@ async function views() {
     const rows = (await ask(`/api/v1/topics/${named(topic.name)}`))?.partitions ?? [];
     const partition = largest(rows)?.partition ?? 0;
     const at = `/topics/${named(topic.name)}/${partition}`;
-    const log = await ask(`/api/v1/topics/${named(topic.name)}/${partition}`);
+    const log = await ask(`/api/v1/topics/${named(topic.name)}/partitions/${partition}`);
     const middle = log === null ? 0n : (BigInt(log.log_start) + BigInt(log.log_end)) / 2n;
     all.push(['partition-overview', at]);
     for (const tab of ['map', 'batch', 'index', 'records', 'retention', 'compaction'])
