@@ -52,7 +52,7 @@ describe('Paged', () => {
     answers[1]?.('new');
     await vi.waitFor(() => expect(list.row(0)).toBe('new0'));
     answers[0]?.('old');
-    await Promise.resolve();
+    await new Promise((done) => setTimeout(done));
     expect(list.row(0)).toBe('new0');
   });
 
