@@ -92,7 +92,7 @@ Result<api::Demo> append_and_roll() {
   TRY(stage.append(*log, one_order(log->log_end_offset(), 400)));
   TRY(stage.show("A roll by time", "append 1 record", ""));
   {
-    const storage::SegmentInfo& before = log->segments()[3];
+    const storage::SegmentInfo before = log->segments()[3];
     stage.step().says = fmt::format(
         "The first record of segment {} is older than segment.ms ({} s), so this one starts segment {}, though the old one holds only {} "
         "bytes. Retention removes whole segments: a slow topic needs this roll to get rid of anything.",
