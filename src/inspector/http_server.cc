@@ -303,10 +303,12 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     auto request = std::make_shared<HttpRequest>(read_request(message));
     parser_.reset();
     if (std::optional<HttpAnswer> at_once = server_.service->answer_at_once(*request)) return send(std::move(*at_once));
-    server_.workers.post([self = shared_from_this(), request] {
-      auto answer = std::make_shared<HttpAnswer>(self->server_.service->answer(*request));
+    server_.workers.post([self = shared_from_this(), request]() mutable {
+      Impl& server = self->server_;
+      auto answer = std::make_shared<HttpAnswer>(server.service->answer(*request));
       prepare(*answer, *request);
-      asio::post(self->server_.io, [self, answer] { self->send(std::move(*answer)); });
+      // Nothing is kept here: the last who holds a connection ends it, and that is for the connections' thread.
+      asio::post(server.io, [self = std::move(self), answer] { self->send(std::move(*answer)); });
     });
   }
 

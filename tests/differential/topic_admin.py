@@ -63,7 +63,20 @@ class Side:
         except Closed:
             return "closed"
         self.learn()
+        # Kafka answers a creation before its own broker has heard of the topic.
+        until = time.monotonic() + 5
+        while self.strange_ids(answer) - self.strange_ids(request) and time.monotonic() < until:
+            time.sleep(0.02)
+            self.learn()
         return self.plain(answer)
+
+    def strange_ids(self, value):
+        """The topic ids in `value` that Metadata has not told."""
+        if isinstance(value, dict):
+            return set().union(*map(self.strange_ids, value.values()))
+        if isinstance(value, list):
+            return set().union(*map(self.strange_ids, value))
+        return {value} - {ZERO} - set(self.names) if isinstance(value, uuid.UUID) else set()
 
 
 def topic(name, partitions=1, factor=1, configs=(), assignments=()):
