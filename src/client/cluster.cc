@@ -323,7 +323,11 @@ Outcome<Nothing> Cluster::back_off(int attempt, std::string_view call, Monotonic
   constexpr DurationMs kLongest{1'000};  // retry.backoff.max.ms
   DurationMs wait = smaller({options_.retry_backoff.value << std::min(attempt, kMostDoublings)}, kLongest);
   if (remaining(deadline).value == 0 || !options_.pause(smaller(wait, remaining(deadline))) || remaining(deadline).value == 0) {
-    return Failure{ErrorCode::REQUEST_TIMED_OUT, fmt::format("Call(callName={}) timed out after {} attempt(s)", call, attempt + 1)};
+    const TimestampMs now = clock_.now();
+    const std::int64_t over_since = (clock_.monotonic() - deadline).value / to_ns({1}).value;
+    return Failure{ErrorCode::REQUEST_TIMED_OUT,
+                   fmt::format("Call(callName={}, deadlineMs={}, tries={}, nextAllowedTryMs={}) timed out at {} after {} attempt(s)", call,
+                               now.value - over_since, attempt + 1, now.value + wait.value, now.value, attempt + 1)};
   }
   return Nothing{};
 }
