@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/json_rows.h"
 #include "cli/regex_check.h"
+#include "client/java_order.h"
 
 namespace cordwood::cli {
 namespace {
@@ -210,7 +211,7 @@ MaybeStop listed(GroupsCommand& command, const std::vector<std::string>& states,
   if (!answer) return Stop(of_listing(answer.failure()));
   std::erase_if(*answer,
                 [](const auto& group) { return !group.protocol_type.empty() && group.protocol_type != "consumer"; });
-  listings = in_java_order(*std::move(answer), [](const auto& group) { return java_hash(group.group_id); });
+  listings = client::in_java_order(*std::move(answer), [](const auto& group) { return client::java_hash_code(group.group_id); });
   return {};
 }
 
@@ -257,7 +258,7 @@ MaybeStop delete_groups(GroupsCommand& command) {
   }
   std::vector<std::string> done;
   std::vector<std::pair<std::string, client::Failure>> failed;
-  for (const std::string& group : in_java_order(distinct, [](const std::string& id) { return java_hash(id); })) {
+  for (const std::string& group : client::in_java_order(distinct, [](const std::string& id) { return client::java_hash_code(id); })) {
     auto outcome = command.groups.remove(group, command.deadline());
     if (outcome) {
       done.push_back(group);

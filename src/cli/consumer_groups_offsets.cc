@@ -7,6 +7,7 @@
 
 #include "cli/admin_client.h"
 #include "cli/consumer_groups.h"
+#include "client/java_order.h"
 
 namespace cordwood::cli {
 namespace {
@@ -18,7 +19,7 @@ using GroupOffsets = std::vector<std::pair<GroupPartition, std::int64_t>>;  // i
 using Found = std::map<GroupPartition, client::FoundOffset>;
 
 std::int32_t hash_of(const GroupPartition& key) {
-  return java_hash(key.topic, key.partition);
+  return client::java_hash_code(key.topic, key.partition);
 }
 
 std::vector<std::string> split_at_commas(std::string_view text) {
@@ -42,7 +43,7 @@ class Resetter {
     for (std::string& group : groups) {
       if (std::ranges::find(distinct, group) == distinct.end()) distinct.push_back(std::move(group));
     }
-    distinct = in_java_order(std::move(distinct), [](const std::string& id) { return java_hash(id); });
+    distinct = client::in_java_order(std::move(distinct), [](const std::string& id) { return client::java_hash_code(id); });
     bool only_shown = command_.options.has("dry-run") || !command_.options.has("execute");
     std::map<std::string, std::string> states;
     for (const std::string& group : distinct) {
@@ -80,7 +81,7 @@ class Resetter {
     if (command_.options.has("from-file")) return from_file(group, only_group, offsets);
     std::vector<GroupPartition> partitions;
     if (auto stop = partitions_to_reset(group, partitions)) return stop;
-    partitions = in_java_order(std::move(partitions), hash_of);
+    partitions = client::in_java_order(std::move(partitions), hash_of);
     const Options& options = command_.options;
     if (options.has("to-offset")) return to_offset(partitions, offsets);
     if (options.has("to-earliest")) return to_time(partitions, client::kEarliestTimestamp, offsets);
@@ -201,7 +202,7 @@ class Resetter {
     for (const GroupPartition& key : partitions) {
       if (!found[key]) behind.push_back(key);
     }
-    for (const GroupPartition& key : in_java_order(behind, hash_of)) {
+    for (const GroupPartition& key : client::in_java_order(behind, hash_of)) {
       command_.session.out.print("\nWarn: Partition {} from topic {} is empty. Falling back to latest known offset.\n",
                                  key.partition, key.topic);
     }
@@ -278,7 +279,7 @@ class Resetter {
       print_error(command_.session, fmt::format("No reset plan for group {} found.", group));
       return {};
     }
-    wanted = in_java_order(std::move(wanted), [](const auto& offset) { return hash_of(offset.first); });
+    wanted = client::in_java_order(std::move(wanted), [](const auto& offset) { return hash_of(offset.first); });
     return within_range(wanted, offsets);
   }
 

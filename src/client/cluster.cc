@@ -55,7 +55,7 @@ std::string java_address(const Node& node) {
 Result<std::vector<protocol::ApiVersionsResponse::ApiKey>> ask_versions(Connection& connection) {
   protocol::ApiVersionsRequest request;
   request.client_software_name = "cordwood";
-  request.client_software_version = "0.1.0";
+  request.client_software_version = CORDWOOD_VERSION;
   // Version 3 is the last one whose answer an old broker's refusal cannot be taken for.
   auto answer = TRY(connection.call<protocol::ApiVersionsResponse>(request, 3));
   if (answer->error_code != ErrorCode::NONE) {
