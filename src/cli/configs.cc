@@ -117,7 +117,7 @@ boost::json::object entry_json(const client::ConfigEntry& entry) {
     synonyms.push_back({{"source", client::name_of(synonym.source)}, {"name", synonym.name}, {"value", text_or_null(synonym.value)}});
   }
   return {{"name", entry.name}, {"value", text_or_null(entry.value)}, {"source", client::name_of(entry.source)},
-          {"sensitive", entry.is_sensitive}, {"synonyms", std::move(synonyms)}};
+          {"isSensitive", entry.is_sensitive}, {"synonyms", std::move(synonyms)}};
 }
 
 enum class Show { own, all };
@@ -294,7 +294,7 @@ extern const Command configs_command{
     .kafka_name = "kafka-configs",
     .summary = "describe and change settings of topics, brokers, groups and others",
     .details = "--json prints for topics, brokers, loggers, groups and client metrics an array of {type, name, configs: [{name, value, source, "
-               "sensitive, synonyms: [{source, name, value}]}]}.",
+               "isSensitive, synonyms: [{source, name, value}]}]}.",
     .grammar = &configs_grammar,
     .run = run_configs,
 };

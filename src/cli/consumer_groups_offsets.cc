@@ -7,6 +7,7 @@
 
 #include "cli/admin_client.h"
 #include "cli/consumer_groups.h"
+#include "cli/json_rows.h"
 #include "client/java_order.h"
 
 namespace cordwood::cli {
@@ -61,7 +62,7 @@ class Resetter {
       results.emplace_back(group, GroupOffsets());
       if (states[group] != "Empty" && states[group] != "Dead") {
         print_error(
-            command_.session,
+            command_.remarks(),
             fmt::format("Assignments can only be reset if the group '{}' is inactive, but the current state is {}.",
                         group, states[group]));
         continue;
@@ -203,7 +204,7 @@ class Resetter {
       if (!found[key]) behind.push_back(key);
     }
     for (const GroupPartition& key : client::in_java_order(behind, hash_of)) {
-      command_.session.out.print("\nWarn: Partition {} from topic {} is empty. Falling back to latest known offset.\n",
+      command_.remarks().print("\nWarn: Partition {} from topic {} is empty. Falling back to latest known offset.\n",
                                  key.partition, key.topic);
     }
     Found ends;
@@ -276,7 +277,7 @@ class Resetter {
       wanted.emplace_back(line.key, line.offset);
     }
     if (wanted.empty()) {
-      print_error(command_.session, fmt::format("No reset plan for group {} found.", group));
+      print_error(command_.remarks(), fmt::format("No reset plan for group {} found.", group));
       return {};
     }
     wanted = client::in_java_order(std::move(wanted), [](const auto& offset) { return hash_of(offset.first); });
@@ -293,6 +294,16 @@ class Resetter {
         }
       }
       out.write("\n");
+      return;
+    }
+    if (command_.options.has("json")) {
+      std::vector<std::vector<std::string>> rows;
+      for (const auto& [group, offsets] : results) {
+        for (const auto& [key, offset] : offsets) {
+          rows.push_back({group, key.topic, fmt::format("{}", key.partition), fmt::format("{}", offset)});
+        }
+      }
+      out.write(rows_as_json_lines({"GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"}, rows));
       return;
     }
     std::size_t group_width = 15;
@@ -313,6 +324,43 @@ class Resetter {
   GroupsCommand& command_;
   std::optional<std::vector<PlanLine>> plan_;
 };
+
+// What became of the whole request of --delete-offsets.
+void tell_deleted(GroupsCommand& command, const std::string& group, const std::optional<client::Failure>& top, bool any_partition_failed) {
+  if (top) {
+    switch (top->code) {
+      case ErrorCode::INVALID_GROUP_ID:
+      case ErrorCode::GROUP_ID_NOT_FOUND:
+      case ErrorCode::GROUP_AUTHORIZATION_FAILED:
+      case ErrorCode::NON_EMPTY_GROUP:
+        print_error(command.remarks(), client::text_of(top->code));
+        break;
+      default:
+        print_error(command.remarks(), fmt::format("Encountered some unknown error: {}", protocol::name_of(top->code)));
+    }
+  } else if (any_partition_failed) {
+    print_error(command.remarks(), "Encountered some partition-level error, see the follow-up details.");
+  } else if (!command.options.has("json")) {
+    command.session.out.print("Request succeeded for deleting offsets from group {}.\n", group);
+  }
+}
+
+// Rows of topic, partition, status.
+void print_deleted(GroupsCommand& command, const std::vector<std::vector<std::string>>& rows) {
+  Output& out = command.session.out;
+  if (command.options.has("json")) {
+    out.write(rows_as_json_lines({"TOPIC", "PARTITION", "STATUS"}, rows));
+    return;
+  }
+  std::size_t width = 15;
+  for (const auto& row : rows) width = std::max(width, row.front().size());
+  auto line = [&](std::string_view topic, std::string_view partition, std::string_view status) {
+    out.print("{:<{}} {:<10} {:<15}\n", topic, width, partition, status);
+  };
+  out.write("\n");
+  line("TOPIC", "PARTITION", "STATUS");
+  for (const auto& row : rows) line(row[0], row[1], row[2]);
+}
 
 }  // namespace
 
@@ -369,31 +417,8 @@ MaybeStop delete_offsets(GroupsCommand& command) {
       if (failure.code == ErrorCode::REQUEST_TIMED_OUT) top = failure;
     }
   }
-  Session& session = command.session;
-  if (top) {
-    switch (top->code) {
-      case ErrorCode::INVALID_GROUP_ID:
-      case ErrorCode::GROUP_ID_NOT_FOUND:
-      case ErrorCode::GROUP_AUTHORIZATION_FAILED:
-      case ErrorCode::NON_EMPTY_GROUP:
-        print_error(session, client::text_of(top->code));
-        break;
-      default:
-        print_error(session, fmt::format("Encountered some unknown error: {}", protocol::name_of(top->code)));
-    }
-  } else if (of_partition) {
-    print_error(session, "Encountered some partition-level error, see the follow-up details.");
-  } else {
-    session.out.print("Request succeeded for deleting offsets from group {}.\n", group);
-  }
-  std::size_t width = 15;
-  for (const GroupPartition& key : partitions) width = std::max(width, key.topic.size());
-  for (const auto& [topic, failure] : bad_topics) width = std::max(width, topic.size());
-  auto line = [&](std::string_view topic, std::string_view partition, std::string_view status) {
-    session.out.print("{:<{}} {:<10} {:<15}\n", topic, width, partition, status);
-  };
-  session.out.write("\n");
-  line("TOPIC", "PARTITION", "STATUS");
+  tell_deleted(command, group, top, of_partition.has_value());
+  std::vector<std::vector<std::string>> rows;
   for (const GroupPartition& key : partitions) {
     auto code = codes.find(key);
     std::string status = "Successful";
@@ -401,9 +426,10 @@ MaybeStop delete_offsets(GroupsCommand& command) {
     if (!top && code != codes.end() && code->second != ErrorCode::NONE) {
       status = fmt::format("Error: {}", client::to_java(client::failure_of(code->second)));
     }
-    line(key.topic, fmt::format("{}", key.partition), status);
+    rows.push_back({key.topic, fmt::format("{}", key.partition), status});
   }
-  for (const auto& [topic, failure] : bad_topics) line(topic, "-", fmt::format("Error: {}", client::to_java(failure)));
+  for (const auto& [topic, failure] : bad_topics) rows.push_back({topic, "-", fmt::format("Error: {}", client::to_java(failure))});
+  print_deleted(command, rows);
   return {};
 }
 
