@@ -5,7 +5,6 @@
 #include "cli/completion.h"
 #include "cli/configs_words.h"
 #include "cli/feature_levels.h"
-#include "cli/java_order.h"
 #include "cli/java_regex.h"
 #include "cli/json_words.h"
 #include "cli/kafka_tool.h"
@@ -15,22 +14,6 @@
 
 namespace cordwood::cli {
 namespace {
-
-TEST(JavaOrder, IsThatOfJavasMaps) {
-  // Computed by Java 17.
-  EXPECT_EQ(java_hash_code("orders"), -1008770331);
-  EXPECT_EQ(java_hash_code(""), 0);
-  EXPECT_EQ(java_hash_code("é"), 233);
-  EXPECT_EQ(java_table_size(12, 16), 16U);
-  EXPECT_EQ(java_table_size(13, 16), 32U);
-  EXPECT_EQ(java_table_size(4, 4), 8U);
-  // kafka-topics --describe of these on Kafka 4.4.0.
-  std::vector<std::string> names = {"conf", "defaults", "manual", "my_topic.v1", "orders"};
-  auto hash = [](const std::string& name) { return java_hash_code(name); };
-  order_as_java(names, hash);
-  order_as_java(names, hash, names.size());
-  EXPECT_EQ(names, (std::vector<std::string>{"conf", "orders", "defaults", "manual", "my_topic.v1"}));
-}
 
 TEST(JavaRegex, FitsWholeTexts) {
   struct Case {

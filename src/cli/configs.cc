@@ -7,11 +7,11 @@
 
 #include "cli/command.h"
 #include "cli/configs_words.h"
-#include "cli/java_order.h"
 #include "cli/kafka_tool.h"
 #include "cli/quota_lines.h"
 #include "client/call.h"
 #include "client/configs.h"
+#include "client/java_order.h"
 #include "client/topics.h"
 #include "protocol/messages/list_groups.h"
 
@@ -78,7 +78,7 @@ Tried<std::vector<std::string>> all_names(client::Cluster& cluster, ConfigResour
   switch (type) {
     case ConfigResourceType::topic:
       for (const auto& topic : NEED(tried_get(client::list_topics(cluster)))) names.push_back(topic.name);
-      order_as_java(names, [](const std::string& name) { return java_hash_code(name); });
+      client::order_as_java(names, [](const std::string& name) { return client::java_hash_code(name); });
       return names;
     case ConfigResourceType::broker:
     case ConfigResourceType::broker_logger:
@@ -97,7 +97,7 @@ Tried<std::vector<std::string>> all_names(client::Cluster& cluster, ConfigResour
   }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  order_as_java(names, [](const std::string& name) { return java_hash_code(name); });
+  client::order_as_java(names, [](const std::string& name) { return client::java_hash_code(name); });
   return names;
 }
 
@@ -117,7 +117,7 @@ boost::json::object entry_json(const client::ConfigEntry& entry) {
     synonyms.push_back({{"source", client::name_of(synonym.source)}, {"name", synonym.name}, {"value", text_or_null(synonym.value)}});
   }
   return {{"name", entry.name}, {"value", text_or_null(entry.value)}, {"source", client::name_of(entry.source)},
-          {"sensitive", entry.is_sensitive}, {"synonyms", std::move(synonyms)}};
+          {"isSensitive", entry.is_sensitive}, {"synonyms", std::move(synonyms)}};
 }
 
 enum class Show { own, all };
@@ -294,7 +294,7 @@ extern const Command configs_command{
     .kafka_name = "kafka-configs",
     .summary = "describe and change settings of topics, brokers, groups and others",
     .details = "--json prints for topics, brokers, loggers, groups and client metrics an array of {type, name, configs: [{name, value, source, "
-               "sensitive, synonyms: [{source, name, value}]}]}.",
+               "isSensitive, synonyms: [{source, name, value}]}]}.",
     .grammar = &configs_grammar,
     .run = run_configs,
 };

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/json_rows.h"
 #include "cli/regex_check.h"
+#include "client/java_order.h"
 
 namespace cordwood::cli {
 namespace {
@@ -60,7 +61,7 @@ constexpr OptionSpec kConsumerGroupsOptions[] = {
     {.name = "export", .help = "reset: print lines for --from-file"},
     {.name = "timeout", .argument = "MS", .help = "how long to try each call", .default_text = "30000"},
     {.name = "command-config", .argument = "FILE", .help = "properties for the client"},
-    {.name = "json", .help = "list and describe: a line of JSON for each line of the table (Cordwood's own)"},
+    {.name = "json", .help = "a line of JSON for each line of the table, and errors on stderr (Cordwood's own)"},
     {.name = "help", .help = "this text"},
     {.name = "version", .help = "the version of Kafka that this stands for"},
 };
@@ -210,7 +211,7 @@ MaybeStop listed(GroupsCommand& command, const std::vector<std::string>& states,
   if (!answer) return Stop(of_listing(answer.failure()));
   std::erase_if(*answer,
                 [](const auto& group) { return !group.protocol_type.empty() && group.protocol_type != "consumer"; });
-  listings = in_java_order(*std::move(answer), [](const auto& group) { return java_hash(group.group_id); });
+  listings = client::in_java_order(*std::move(answer), [](const auto& group) { return client::java_hash_code(group.group_id); });
   return {};
 }
 
@@ -257,7 +258,7 @@ MaybeStop delete_groups(GroupsCommand& command) {
   }
   std::vector<std::string> done;
   std::vector<std::pair<std::string, client::Failure>> failed;
-  for (const std::string& group : in_java_order(distinct, [](const std::string& id) { return java_hash(id); })) {
+  for (const std::string& group : client::in_java_order(distinct, [](const std::string& id) { return client::java_hash_code(id); })) {
     auto outcome = command.groups.remove(group, command.deadline());
     if (outcome) {
       done.push_back(group);
@@ -266,11 +267,19 @@ MaybeStop delete_groups(GroupsCommand& command) {
     }
   }
   Output& out = command.session.out;
+  if (command.options.has("json")) {
+    std::vector<std::vector<std::string>> rows;
+    for (const std::string& group : done) rows.push_back({group, "Successful"});
+    for (const auto& [group, failure] : failed) rows.push_back({group, fmt::format("Error: {}", client::to_java(failure))});
+    out.write(rows_as_json_lines({"GROUP", "STATUS"}, rows));
+    if (!failed.empty()) print_error(command.remarks(), "Deletion of some consumer groups failed:");
+    return {};
+  }
   if (failed.empty()) {
     out.print("Deletion of requested consumer groups ('{}') was successful.\n", fmt::join(done, "', '"));
     return {};
   }
-  print_error(command.session, "Deletion of some consumer groups failed:");
+  print_error(command.remarks(), "Deletion of some consumer groups failed:");
   for (const auto& [group, failure] : failed) {
     out.print("* Group '{}' could not be deleted due to: {}\n", group, client::to_java(failure));
   }
@@ -376,7 +385,7 @@ int run_consumer_groups(const Command& self, const Words& words, Session& sessio
   if (!stop) return 0;
   if (auto* mistake = std::get_if<UsageMistake>(&*stop)) return usage_mistake(mistake->message, session);
   const Thrown& exception = std::get<Thrown>(*stop);
-  print_error(session, fmt::format("Executing consumer group command failed due to {}", exception.message));
+  print_error(options->has("json") ? session.err : session.out, fmt::format("Executing consumer group command failed due to {}", exception.message));
   session.err.write(exception.trace());
   return 0;
 }
@@ -417,8 +426,8 @@ MaybeStop chosen_groups(GroupsCommand& command, std::vector<std::string>& groups
   return {};
 }
 
-void print_error(Session& session, std::string_view text) {
-  session.out.print("\nError: {}\n", text);
+void print_error(Output& out, std::string_view text) {
+  out.print("\nError: {}\n", text);
 }
 
 std::size_t column_width(std::size_t minimum, std::size_t longest) {

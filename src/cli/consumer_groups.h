@@ -32,6 +32,8 @@ struct GroupsCommand {
 
   // Each call has the time-out for itself.
   MonotonicNs deadline() const { return cluster.deadline(); }
+  // Where errors and warnings go that Kafka's tool mixes into its table: stdout, but not between lines of JSON.
+  Output& remarks() const { return options.has("json") ? session.err : session.out; }
 };
 
 // The failure as ExecutionException has it: "java.util.concurrent.ExecutionException: org.apache.kafka…: text".
@@ -68,8 +70,8 @@ struct PlanLine {
 // throws at a line that it cannot read.
 std::optional<Thrown> parse_reset_plan(std::string_view text, bool only_group, std::vector<PlanLine>& plan);
 
-// "\nError: text" on stdout.
-void print_error(Session& session, std::string_view text);
+// "\nError: text".
+void print_error(Output& out, std::string_view text);
 
 // ' ' filled to `width`, at least to the length of the text.
 std::size_t column_width(std::size_t minimum, std::size_t longest);

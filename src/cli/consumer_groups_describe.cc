@@ -67,7 +67,7 @@ std::string or_missing(const std::optional<Value>& value) {
 // Says on stderr what there is to say of the state. Answers whether there may be something to show.
 bool tell_state(GroupsCommand& command, const GroupDescription& group) {
   if (group.state == "Dead") {
-    print_error(command.session, fmt::format("Consumer group '{}' does not exist.", group.group_id));
+    print_error(command.remarks(), fmt::format("Consumer group '{}' does not exist.", group.group_id));
     return false;
   }
   if (group.state == "Empty") {

@@ -7,6 +7,8 @@
 
 #include "cli/admin_client.h"
 #include "cli/consumer_groups.h"
+#include "cli/json_rows.h"
+#include "client/java_order.h"
 
 namespace cordwood::cli {
 namespace {
@@ -18,7 +20,7 @@ using GroupOffsets = std::vector<std::pair<GroupPartition, std::int64_t>>;  // i
 using Found = std::map<GroupPartition, client::FoundOffset>;
 
 std::int32_t hash_of(const GroupPartition& key) {
-  return java_hash(key.topic, key.partition);
+  return client::java_hash_code(key.topic, key.partition);
 }
 
 std::vector<std::string> split_at_commas(std::string_view text) {
@@ -42,7 +44,7 @@ class Resetter {
     for (std::string& group : groups) {
       if (std::ranges::find(distinct, group) == distinct.end()) distinct.push_back(std::move(group));
     }
-    distinct = in_java_order(std::move(distinct), [](const std::string& id) { return java_hash(id); });
+    distinct = client::in_java_order(std::move(distinct), [](const std::string& id) { return client::java_hash_code(id); });
     bool only_shown = command_.options.has("dry-run") || !command_.options.has("execute");
     std::map<std::string, std::string> states;
     for (const std::string& group : distinct) {
@@ -60,7 +62,7 @@ class Resetter {
       results.emplace_back(group, GroupOffsets());
       if (states[group] != "Empty" && states[group] != "Dead") {
         print_error(
-            command_.session,
+            command_.remarks(),
             fmt::format("Assignments can only be reset if the group '{}' is inactive, but the current state is {}.",
                         group, states[group]));
         continue;
@@ -80,7 +82,7 @@ class Resetter {
     if (command_.options.has("from-file")) return from_file(group, only_group, offsets);
     std::vector<GroupPartition> partitions;
     if (auto stop = partitions_to_reset(group, partitions)) return stop;
-    partitions = in_java_order(std::move(partitions), hash_of);
+    partitions = client::in_java_order(std::move(partitions), hash_of);
     const Options& options = command_.options;
     if (options.has("to-offset")) return to_offset(partitions, offsets);
     if (options.has("to-earliest")) return to_time(partitions, client::kEarliestTimestamp, offsets);
@@ -201,8 +203,8 @@ class Resetter {
     for (const GroupPartition& key : partitions) {
       if (!found[key]) behind.push_back(key);
     }
-    for (const GroupPartition& key : in_java_order(behind, hash_of)) {
-      command_.session.out.print("\nWarn: Partition {} from topic {} is empty. Falling back to latest known offset.\n",
+    for (const GroupPartition& key : client::in_java_order(behind, hash_of)) {
+      command_.remarks().print("\nWarn: Partition {} from topic {} is empty. Falling back to latest known offset.\n",
                                  key.partition, key.topic);
     }
     Found ends;
@@ -275,10 +277,10 @@ class Resetter {
       wanted.emplace_back(line.key, line.offset);
     }
     if (wanted.empty()) {
-      print_error(command_.session, fmt::format("No reset plan for group {} found.", group));
+      print_error(command_.remarks(), fmt::format("No reset plan for group {} found.", group));
       return {};
     }
-    wanted = in_java_order(std::move(wanted), [](const auto& offset) { return hash_of(offset.first); });
+    wanted = client::in_java_order(std::move(wanted), [](const auto& offset) { return hash_of(offset.first); });
     return within_range(wanted, offsets);
   }
 
@@ -292,6 +294,16 @@ class Resetter {
         }
       }
       out.write("\n");
+      return;
+    }
+    if (command_.options.has("json")) {
+      std::vector<std::vector<std::string>> rows;
+      for (const auto& [group, offsets] : results) {
+        for (const auto& [key, offset] : offsets) {
+          rows.push_back({group, key.topic, fmt::format("{}", key.partition), fmt::format("{}", offset)});
+        }
+      }
+      out.write(rows_as_json_lines({"GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"}, rows));
       return;
     }
     std::size_t group_width = 15;
@@ -312,6 +324,43 @@ class Resetter {
   GroupsCommand& command_;
   std::optional<std::vector<PlanLine>> plan_;
 };
+
+// What became of the whole request of --delete-offsets.
+void tell_deleted(GroupsCommand& command, const std::string& group, const std::optional<client::Failure>& top, bool any_partition_failed) {
+  if (top) {
+    switch (top->code) {
+      case ErrorCode::INVALID_GROUP_ID:
+      case ErrorCode::GROUP_ID_NOT_FOUND:
+      case ErrorCode::GROUP_AUTHORIZATION_FAILED:
+      case ErrorCode::NON_EMPTY_GROUP:
+        print_error(command.remarks(), client::text_of(top->code));
+        break;
+      default:
+        print_error(command.remarks(), fmt::format("Encountered some unknown error: {}", protocol::name_of(top->code)));
+    }
+  } else if (any_partition_failed) {
+    print_error(command.remarks(), "Encountered some partition-level error, see the follow-up details.");
+  } else if (!command.options.has("json")) {
+    command.session.out.print("Request succeeded for deleting offsets from group {}.\n", group);
+  }
+}
+
+// Rows of topic, partition, status.
+void print_deleted(GroupsCommand& command, const std::vector<std::vector<std::string>>& rows) {
+  Output& out = command.session.out;
+  if (command.options.has("json")) {
+    out.write(rows_as_json_lines({"TOPIC", "PARTITION", "STATUS"}, rows));
+    return;
+  }
+  std::size_t width = 15;
+  for (const auto& row : rows) width = std::max(width, row.front().size());
+  auto line = [&](std::string_view topic, std::string_view partition, std::string_view status) {
+    out.print("{:<{}} {:<10} {:<15}\n", topic, width, partition, status);
+  };
+  out.write("\n");
+  line("TOPIC", "PARTITION", "STATUS");
+  for (const auto& row : rows) line(row[0], row[1], row[2]);
+}
 
 }  // namespace
 
@@ -368,31 +417,8 @@ MaybeStop delete_offsets(GroupsCommand& command) {
       if (failure.code == ErrorCode::REQUEST_TIMED_OUT) top = failure;
     }
   }
-  Session& session = command.session;
-  if (top) {
-    switch (top->code) {
-      case ErrorCode::INVALID_GROUP_ID:
-      case ErrorCode::GROUP_ID_NOT_FOUND:
-      case ErrorCode::GROUP_AUTHORIZATION_FAILED:
-      case ErrorCode::NON_EMPTY_GROUP:
-        print_error(session, client::text_of(top->code));
-        break;
-      default:
-        print_error(session, fmt::format("Encountered some unknown error: {}", protocol::name_of(top->code)));
-    }
-  } else if (of_partition) {
-    print_error(session, "Encountered some partition-level error, see the follow-up details.");
-  } else {
-    session.out.print("Request succeeded for deleting offsets from group {}.\n", group);
-  }
-  std::size_t width = 15;
-  for (const GroupPartition& key : partitions) width = std::max(width, key.topic.size());
-  for (const auto& [topic, failure] : bad_topics) width = std::max(width, topic.size());
-  auto line = [&](std::string_view topic, std::string_view partition, std::string_view status) {
-    session.out.print("{:<{}} {:<10} {:<15}\n", topic, width, partition, status);
-  };
-  session.out.write("\n");
-  line("TOPIC", "PARTITION", "STATUS");
+  tell_deleted(command, group, top, of_partition.has_value());
+  std::vector<std::vector<std::string>> rows;
   for (const GroupPartition& key : partitions) {
     auto code = codes.find(key);
     std::string status = "Successful";
@@ -400,9 +426,10 @@ MaybeStop delete_offsets(GroupsCommand& command) {
     if (!top && code != codes.end() && code->second != ErrorCode::NONE) {
       status = fmt::format("Error: {}", client::to_java(client::failure_of(code->second)));
     }
-    line(key.topic, fmt::format("{}", key.partition), status);
+    rows.push_back({key.topic, fmt::format("{}", key.partition), status});
   }
-  for (const auto& [topic, failure] : bad_topics) line(topic, "-", fmt::format("Error: {}", client::to_java(failure)));
+  for (const auto& [topic, failure] : bad_topics) rows.push_back({topic, "-", fmt::format("Error: {}", client::to_java(failure))});
+  print_deleted(command, rows);
   return {};
 }
 

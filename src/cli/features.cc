@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <boost/json.hpp>
 
@@ -46,7 +47,8 @@ constexpr OptionSpec kMappingOptions[] = {
     {.name = "release-version", .argument = "RELEASE_VERSION", .help = "a release; the newest without it"},
     {.name = "json", .help = "one JSON object instead of lines (Cordwood's own)"}};
 constexpr OptionSpec kDependencyOptions[] = {
-    {.name = "feature", .argument = "FEATURE", .help = "feature=level", .repeatable = true, .required = true}};
+    {.name = "feature", .argument = "FEATURE", .help = "feature=level", .repeatable = true, .required = true},
+    {.name = "json", .help = "one JSON array instead of lines (Cordwood's own)"}};
 
 constexpr Grammar kDescribeFeatureGrammar{.habit = Habit::argparse4j, .options = kDescribeFeatureOptions};
 constexpr Grammar kUpgradeGrammar{.habit = Habit::argparse4j, .options = kUpgradeOptions};
@@ -213,7 +215,20 @@ Tried<Done> print_mapping(const Options& options, Session& session) {
   return Done{};
 }
 
+// What a level needs of another feature.
+struct Dependency {
+  std::string_view feature;
+  std::int16_t level;
+};
+std::optional<Dependency> dependency_of(std::string_view feature, std::int16_t level) {
+  constexpr std::int16_t kLevelOf40Iv1 = 23;
+  // The one that Kafka 4.4 has.
+  if (feature == "eligible.leader.replicas.version" && level == 1) return Dependency{kMetadataVersion, kLevelOf40Iv1};
+  return {};
+}
+
 Tried<Done> print_dependencies(const Options& options, Session& session) {
+  boost::json::array array;
   for (const std::string& text : options.values("feature")) {
     auto [feature, level] = NEED(parse_feature(text));
     auto highest = highest_level(feature);
@@ -221,12 +236,21 @@ Tried<Done> print_dependencies(const Options& options, Session& session) {
     constexpr std::int16_t kOldestMetadataVersion = 7;
     bool known = feature == kMetadataVersion ? level >= kOldestMetadataVersion && level <= *highest : level >= 0 && level <= *highest;
     if (!known) return std::unexpected(terse_exception(fmt::format("No feature:{} with feature level {}", feature, level)));
-    std::string name = fmt::format("{}={}", feature, level);
-    if (feature == kMetadataVersion) name += fmt::format(" ({})", level_text(feature, level));
-    // The one dependency that Kafka 4.4 has.
-    if (feature == "eligible.leader.replicas.version" && level == 1) session.out.print("{} requires:\n    metadata.version=23 (4.0-IV1)\n", name);
-    else session.out.print("{} has no dependencies.\n", name);
+    const auto needs = dependency_of(feature, level);
+    if (options.has("json")) {
+      boost::json::object dependencies;
+      if (needs) dependencies[needs->feature] = needs->level;
+      array.push_back({{"name", feature}, {"level", level}, {"dependencies", std::move(dependencies)}});
+      continue;
+    }
+    auto named = [](std::string_view of, std::int16_t at) {
+      std::string plain = fmt::format("{}={}", of, at);
+      return of == kMetadataVersion ? fmt::format("{} ({})", plain, level_text(of, at)) : plain;
+    };
+    if (needs) session.out.print("{} requires:\n    {}\n", named(feature, level), named(needs->feature, needs->level));
+    else session.out.print("{} has no dependencies.\n", named(feature, level));
   }
+  if (options.has("json")) session.out.print("{}\n", boost::json::serialize(array));
   return Done{};
 }
 

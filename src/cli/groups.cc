@@ -6,9 +6,9 @@
 #include <boost/json.hpp>
 
 #include "cli/command.h"
-#include "cli/java_order.h"
 #include "cli/kafka_tool.h"
 #include "client/groups.h"
+#include "client/java_order.h"
 
 namespace cordwood::cli {
 namespace {
@@ -95,7 +95,7 @@ Tried<std::monostate> list_all_groups(const Options& options, const GroupFilter&
   }
   for (auto& group : *groups) group.type = group_type_name(group.type).value_or("Unknown");
   std::erase_if(*groups, [&](const client::GroupListing& group) { return !filter.lets(group); });
-  order_as_java(*groups, [](const client::GroupListing& group) { return java_hash_code(group.group_id); });
+  client::order_as_java(*groups, [](const client::GroupListing& group) { return client::java_hash_code(group.group_id); });
   print_groups(*groups, options.has("json"), session);
   return std::monostate{};
 }

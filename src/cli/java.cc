@@ -2,23 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <limits>
 
 namespace cordwood::cli {
 namespace {
-
-// The code point at `at`, which moves behind it. Malformed bytes count for themselves.
-std::uint32_t next_code_point(std::string_view text, std::size_t& at) {
-  auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-  std::uint32_t first = byte(at++);
-  std::size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
-  if (more == 0 || at + more > text.size()) return first;
-  std::uint32_t point = first & (0x3fU >> more);
-  for (; more > 0; --more) point = point << 6 | (byte(at++) & 0x3f);
-  return point;
-}
 
 // Reads the parts of a text from left to right.
 class TextReader {
@@ -93,31 +83,6 @@ std::optional<std::int64_t> parse_iso(std::string_view text) {
 }
 
 }  // namespace
-
-std::int32_t java_hash(std::string_view text) {
-  std::uint32_t hash = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    std::uint32_t point = next_code_point(text, at);
-    if (point >= 0x10000) {
-      hash = 31 * hash + (0xd800 + ((point - 0x10000) >> 10));
-      point = 0xdc00 + ((point - 0x10000) & 0x3ff);
-    }
-    hash = 31 * hash + point;
-  }
-  return static_cast<std::int32_t>(hash);
-}
-
-std::int32_t java_hash(std::string_view topic, std::int32_t partition) {
-  return static_cast<std::int32_t>(31 * (31 + static_cast<std::uint32_t>(partition)) +
-                                   static_cast<std::uint32_t>(java_hash(topic)));
-}
-
-std::uint32_t java_bucket(std::int32_t hash, std::size_t count) {
-  std::uint32_t size = 16;
-  while (count * 4 > std::size_t{size} * 3 && size < (1U << 30)) size *= 2;
-  auto bits = static_cast<std::uint32_t>(hash);
-  return (bits ^ bits >> 16) & (size - 1);
-}
 
 std::optional<std::int64_t> parse_java_datetime(std::string_view text, std::string& mistake) {
   auto split = text.find('T');

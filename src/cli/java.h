@@ -1,8 +1,7 @@
-// cli/java.h — what Java's library makes visible in the output of Kafka's tools: the order of its hash maps, its
-// readings of times, and how a throwable prints itself.
+// cli/java.h — what Java's library makes visible in the output of Kafka's tools: its readings of times, and how a throwable prints itself.
+// The order of its hash maps is client/java_order.h.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,24 +9,6 @@
 #include <vector>
 
 namespace cordwood::cli {
-
-// String.hashCode(): over UTF-16; `text` is UTF-8.
-std::int32_t java_hash(std::string_view text);
-// TopicPartition.hashCode().
-std::int32_t java_hash(std::string_view topic, std::int32_t partition);
-
-// Where a HashMap of `count` entries, made empty, looks for this hash. Entries come out by this place; those of one
-// place in the order in which they went in.
-std::uint32_t java_bucket(std::int32_t hash, std::size_t count);
-
-// `items` in the order in which such a HashMap or HashSet gives them.
-template <class T, class Hash>
-std::vector<T> in_java_order(std::vector<T> items, Hash hash) {
-  std::stable_sort(items.begin(), items.end(), [&](const T& a, const T& b) {
-    return java_bucket(hash(a), items.size()) < java_bucket(hash(b), items.size());
-  });
-  return items;
-}
 
 // "2023-11-14T22:13:20.000+01:00", as Kafka's tools take a time: without a zone it is UTC. Milliseconds since 1970.
 // `mistake` is the text of the ParseException.

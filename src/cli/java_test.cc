@@ -1,4 +1,4 @@
-// Hash orders and readings of times, as Java 17 and Kafka 4.4.0 have them.
+// Readings of times, as Java 17 and Kafka 4.4.0 have them.
 #include "cli/java.h"
 
 #include <fmt/format.h>
@@ -8,28 +8,6 @@
 
 namespace cordwood::cli {
 namespace {
-
-TEST(JavaHash, IsThatOfStrings) {
-  EXPECT_EQ(java_hash(""), 0);
-  EXPECT_EQ(java_hash("abc"), 96354);
-  EXPECT_EQ(java_hash("console-consumer-1821"), java_hash(std::string("console-consumer-1821")));
-  EXPECT_EQ(java_hash("é"), 233);
-  EXPECT_EQ(java_hash("😀"), 31 * 0xd83d + 0xde00);
-}
-
-TEST(JavaHash, OrdersMaps) {
-  using Partition = std::pair<std::string, std::int32_t>;
-  auto of_partition = [](const Partition& p) { return java_hash(p.first, p.second); };
-  std::vector<Partition> partitions{{"cg1", 0}, {"cg1", 1}, {"cg1", 2}, {"cg2", 0}};
-  EXPECT_EQ(in_java_order(partitions, of_partition),
-            (std::vector<Partition>{{"cg1", 1}, {"cg1", 2}, {"cg2", 0}, {"cg1", 0}}));
-  std::vector<std::string> groups{"console-consumer-1821", "g1", "g2", "gnew", "greb"};
-  auto of_text = [](const std::string& text) { return java_hash(text); };
-  EXPECT_EQ(in_java_order(groups, of_text),
-            (std::vector<std::string>{"greb", "gnew", "g1", "g2", "console-consumer-1821"}));
-  EXPECT_EQ(java_bucket(31, 12), 15U);
-  EXPECT_EQ(java_bucket(31, 13), 31U);  // thirteen entries are too many for sixteen places
-}
 
 TEST(JavaDateTime, IsUtcWithoutAZone) {
   constexpr std::pair<std::string_view, std::int64_t> kGood[] = {

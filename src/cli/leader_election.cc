@@ -6,10 +6,10 @@
 #include <set>
 
 #include "cli/command.h"
-#include "cli/java_order.h"
 #include "cli/json_words.h"
 #include "cli/kafka_tool.h"
 #include "client/call.h"
+#include "client/java_order.h"
 #include "client/partition_leaders.h"
 #include "protocol/messages/elect_leaders.h"
 
@@ -144,7 +144,7 @@ client::Outcome<Elections> elect(client::Cluster& cluster, std::int8_t type, con
 }
 
 std::string election_names(std::vector<PartitionKey> keys) {
-  order_as_java(keys, [](const PartitionKey& key) { return java_hash_code(key.first, key.second); });
+  client::order_as_java(keys, [](const PartitionKey& key) { return client::java_hash_code(key.first, key.second); });
   std::vector<std::string> names;
   for (const PartitionKey& key : keys) names.push_back(partition_name(key));
   return fmt::format("{}", fmt::join(names, ", "));

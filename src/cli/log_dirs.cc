@@ -7,8 +7,8 @@
 #include <boost/json.hpp>
 
 #include "cli/command.h"
-#include "cli/java_order.h"
 #include "cli/kafka_tool.h"
+#include "client/java_order.h"
 #include "client/log_dirs.h"
 
 namespace cordwood::cli {
@@ -29,8 +29,8 @@ constexpr Grammar kLogDirsGrammar{.habit = Habit::joptsimple, .options = kLogDir
 
 boost::json::object directory_json(client::LogDir directory, const std::set<std::string>& topics) {
   using Replica = client::LogDir::Replica;
-  order_as_java(directory.replicas,
-                [](const Replica& replica) { return java_hash_code(replica.partition.first, replica.partition.second); });
+  client::order_as_java(directory.replicas,
+                [](const Replica& replica) { return client::java_hash_code(replica.partition.first, replica.partition.second); });
   boost::json::array partitions;
   for (const Replica& replica : directory.replicas) {
     const auto& [topic, partition] = replica.partition;
@@ -81,7 +81,7 @@ Tried<int> describe_directories(const Options& options, Session& session) {
   boost::json::array brokers;
   for (std::int32_t id : asked) {
     auto directories = NEED(tried_get(client::describe_log_dirs(cluster, id)));
-    order_as_java(directories, [](const client::LogDir& directory) { return java_hash_code(directory.path); });
+    client::order_as_java(directories, [](const client::LogDir& directory) { return client::java_hash_code(directory.path); });
     boost::json::array array;
     for (auto& directory : directories) array.push_back(directory_json(std::move(directory), topics));
     brokers.push_back({{"broker", id}, {"logDirs", std::move(array)}});

@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "base/sha2.h"
-#include "cli/java_order.h"
 #include "cli/kafka_tool.h"
+#include "client/java_order.h"
 #include "client/quotas.h"
 
 namespace cordwood::cli {
@@ -46,16 +46,16 @@ std::vector<QuotaMatch> matches_of(const ConfigEntities& entities) {
 
 Tried<std::vector<client::Quota>> quotas_of(client::Cluster& cluster, const ConfigEntities& entities) {
   auto quotas = NEED(tried_get(client::describe_quotas(cluster, matches_of(entities))));
-  order_as_java(quotas, [](const client::Quota& quota) {
+  client::order_as_java(quotas, [](const client::Quota& quota) {
     constexpr std::uint32_t kFactor = 31;
     std::uint32_t hash = kFactor;
     for (const auto& [type, name] : quota.entity) {
-      hash += static_cast<std::uint32_t>(java_hash_code(type)) ^ static_cast<std::uint32_t>(name ? java_hash_code(*name) : 0);
+      hash += static_cast<std::uint32_t>(client::java_hash_code(type)) ^ static_cast<std::uint32_t>(name ? client::java_hash_code(*name) : 0);
     }
     return static_cast<std::int32_t>(hash);
   }, quotas.size());
   for (auto& quota : quotas) {
-    order_as_java(quota.values, [](const auto& value) { return java_hash_code(value.first); }, quota.values.size());
+    client::order_as_java(quota.values, [](const auto& value) { return client::java_hash_code(value.first); }, quota.values.size());
   }
   return quotas;
 }

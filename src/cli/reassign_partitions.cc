@@ -8,11 +8,11 @@
 #include <boost/json.hpp>
 
 #include "cli/command.h"
-#include "cli/java_order.h"
 #include "cli/json_words.h"
 #include "cli/kafka_tool.h"
 #include "cli/reassignment_plan.h"
 #include "client/configs.h"
+#include "client/java_order.h"
 #include "client/log_dirs.h"
 #include "client/reassignments.h"
 #include "client/topics.h"
@@ -64,7 +64,7 @@ JavaError execution_of(protocol::ErrorCode code, std::string message) { return e
 // TopicPartitionReplica.hashCode().
 std::int32_t replica_hash_code(const ReplicaKey& key) {
   constexpr std::uint32_t kFactor = 31;
-  std::uint32_t hash = kFactor + static_cast<std::uint32_t>(java_hash_code(key.partition.first));
+  std::uint32_t hash = kFactor + static_cast<std::uint32_t>(client::java_hash_code(key.partition.first));
   hash = hash * kFactor + static_cast<std::uint32_t>(key.partition.second);
   return static_cast<std::int32_t>(hash * kFactor + static_cast<std::uint32_t>(key.broker));
 }
@@ -241,7 +241,7 @@ class Reassigner {
     for (const auto& [key, replicas] : wanted) {
       if (topics.empty() || topics.back() != key.first) topics.push_back(key.first);
     }
-    order_as_java(topics, [](const std::string& topic) { return java_hash_code(topic); });
+    client::order_as_java(topics, [](const std::string& topic) { return client::java_hash_code(topic); });
     Assignment current;
     for (const std::string& topic : topics) {
       for (const auto& partition : NEED(described(topic)).partitions) {
@@ -386,8 +386,8 @@ class Reassigner {
     }
     brokers.assign(all_brokers.begin(), all_brokers.end());
     topics.assign(all_topics.begin(), all_topics.end());
-    order_as_java(brokers, [](std::int32_t id) { return id; });
-    order_as_java(topics, [](const std::string& topic) { return java_hash_code(topic); });
+    client::order_as_java(brokers, [](std::int32_t id) { return id; });
+    client::order_as_java(topics, [](const std::string& topic) { return client::java_hash_code(topic); });
     bool tells = !options_.has("json");
     if (tells) session_.out.print("Clearing broker-level throttles on broker{} {}\n", plural(brokers.size()), joined(brokers));
     session_.out.flush();
@@ -451,7 +451,7 @@ class Reassigner {
     }
     std::vector<ReplicaKey> order;
     for (const auto& [key, path] : pending) order.push_back(key);
-    order_as_java(order, [](const ReplicaKey& key) { return replica_hash_code(key); }, order.size());
+    client::order_as_java(order, [](const ReplicaKey& key) { return replica_hash_code(key); }, order.size());
     std::vector<ReplicaKey> begun;
     for (const ReplicaKey& key : order) {
       const client::Failure& answer = answers.at(key);

@@ -5,12 +5,12 @@
 
 #include "base/types.h"
 #include "cli/command.h"
-#include "cli/java_order.h"
 #include "cli/java_regex.h"
 #include "cli/kafka_tool.h"
 #include "cli/topic_lines.h"
 #include "cli/topics_words.h"
 #include "client/configs.h"
+#include "client/java_order.h"
 #include "client/reassignments.h"
 #include "client/topics.h"
 
@@ -158,9 +158,9 @@ Tried<std::vector<client::TopicDescription>> described_topics(const Options& opt
   if (names.empty()) return std::vector<client::TopicDescription>();
   std::int32_t page = NEED(tried(options.int_value("partition-size-limit-per-response"))).value_or(kPartitionsPerPage);
   auto topics = NEED(tried_get(client::describe_topics(cluster, names, page)));
-  auto hash = [](const client::TopicDescription& topic) { return java_hash_code(topic.name); };
-  order_as_java(topics, hash);
-  order_as_java(topics, hash, topics.size());
+  auto hash = [](const client::TopicDescription& topic) { return client::java_hash_code(topic.name); };
+  client::order_as_java(topics, hash);
+  client::order_as_java(topics, hash, topics.size());
   return topics;
 }
 
@@ -195,7 +195,7 @@ Tried<Done> describe(const Options& options, Session& session, Cluster& cluster)
   boost::json::array array;
   for (std::size_t i = 0; i < topics.size(); ++i) {
     if (configs[i].failure.code != protocol::ErrorCode::NONE) return std::unexpected(execution_exception(configs[i].failure));
-    order_as_java(configs[i].entries, [](const client::ConfigEntry& entry) { return java_hash_code(entry.name); });
+    client::order_as_java(configs[i].entries, [](const client::ConfigEntry& entry) { return client::java_hash_code(entry.name); });
     DescribedTopic topic{std::move(topics[i]), std::move(configs[i].entries)};
     if (!options.has("json")) {
       session.out.write(topic_lines(topic, filters, surroundings));

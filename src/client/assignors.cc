@@ -84,6 +84,22 @@ std::vector<TopicPartition> read_partitions(ByteReader& reader) {
   return partitions;
 }
 
+// What the eager sticky assignor of Kafka's client tells: partitions and their generation; of the cooperative one, the generation alone.
+void read_sticky_data(BytesView user_data, Subscription& subscription) {
+  ByteReader generation_alone(user_data);
+  const std::int32_t generation = generation_alone.i32();
+  if (generation_alone.ok() && generation_alone.remaining() == 0) {
+    if (subscription.generation < 0) subscription.generation = generation;
+    return;
+  }
+  ByteReader reader(user_data);
+  std::vector<TopicPartition> owned = read_partitions(reader);
+  const std::int32_t owned_in = reader.i32();
+  if (!reader.ok() || reader.remaining() > 0) return;
+  subscription.owned = std::move(owned);
+  subscription.generation = owned_in;
+}
+
 // The sticky rule. Two steps: everybody keeps what it owns as far as it is fair, then the rest is dealt out.
 class StickySharing {
  public:
@@ -96,6 +112,7 @@ class StickySharing {
     keep_owned();
     deal_out();
     balance();
+    send_home();
     return shares_;
   }
 
@@ -128,6 +145,7 @@ class StickySharing {
     for (const auto& [partition, claim] : claims) {
       if (claim.disputed) continue;
       shares_[claim.member].push_back(partition);
+      homes_[partition] = claim.member;
       free_.erase(partition);
     }
   }
@@ -150,37 +168,73 @@ class StickySharing {
     free_.clear();
   }
 
-  // Moves partitions from those with more to those with at least two less, until nobody is left who could give.
+  // Until there is no chain any more: then no other sharing is more even.
   void balance() {
+    std::vector<std::string> by_size;
+    for (const auto& [id, share] : shares_) by_size.push_back(id);
+    while (true) {
+      std::ranges::stable_sort(by_size, {}, [&](const std::string& id) { return size_of(id); });
+      const auto has_moved = [&](const std::string& giver) {
+        return size_of(giver) >= size_of(by_size.front()) + 2 && move_along_chain(giver, by_size);
+      };
+      if (std::none_of(by_size.rbegin(), by_size.rend(), has_moved)) return;
+    }
+  }
+
+  // The shortest chain of members, each of which has a partition that the next one wants, from `giver` to one with at least two less:
+  // each passes one on. `by_size`: all members, those with least first. False: there is none.
+  bool move_along_chain(const std::string& giver, const std::vector<std::string>& by_size) {
+    std::map<std::string, std::string> before{{giver, ""}};
+    std::vector<std::string> reached{giver};
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      const std::string from = reached[i];
+      for (const std::string& taker : by_size) {
+        if (before.contains(taker) || !has_for(from, taker)) continue;
+        before[taker] = from;
+        reached.push_back(taker);
+        if (size_of(giver) < size_of(taker) + 2) continue;
+        for (std::string to = taker; to != giver; to = before[to]) move_one(before[to], to);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Balancing may have moved more than it had to: what can go back to its owner without making the sizes less even does.
+  void send_home() {
     for (bool moved = true; moved;) {
       moved = false;
-      std::vector<std::string> by_size;
-      for (const auto& [id, share] : shares_) by_size.push_back(id);
-      std::ranges::stable_sort(by_size, {}, [&](const std::string& id) { return size_of(id); });
-      for (auto giver = by_size.rbegin(); giver != by_size.rend() && !moved; ++giver) {
-        for (const std::string& taker : by_size) {
-          if (size_of(*giver) < size_of(taker) + 2) break;
-          moved = move_one(*giver, taker);
-          if (moved) break;
+      for (auto& [holder, share] : shares_) {
+        for (std::size_t i = 0; i < share.size(); ++i) {
+          const auto home = homes_.find(share[i]);
+          if (home == homes_.end() || home->second == holder || size_of(home->second) >= share.size()) continue;
+          shares_[home->second].push_back(share[i]);
+          share.erase(share.begin() + static_cast<std::ptrdiff_t>(i));
+          moved = true;
+          break;
         }
       }
     }
   }
 
-  bool move_one(const std::string& giver, const std::string& taker) {
+  bool has_for(const std::string& giver, const std::string& taker) const {
+    const Subscription& wanting = members_.at(taker);
+    return std::ranges::any_of(shares_.at(giver), [&](const TopicPartition& partition) { return wants(wanting, partition.topic); });
+  }
+
+  void move_one(const std::string& giver, const std::string& taker) {
     auto& from = shares_[giver];
+    const Subscription& wanting = members_.at(taker);
     // The last one that it got: what it owned longest stays.
-    for (auto partition = from.rbegin(); partition != from.rend(); ++partition) {
-      if (!wants(members_.at(taker), partition->topic)) continue;
-      shares_[taker].push_back(*partition);
-      from.erase(std::next(partition).base());
-      return true;
-    }
-    return false;
+    const auto found = std::find_if(from.rbegin(), from.rend(), [&](const TopicPartition& partition) { return wants(wanting, partition.topic); });
+    CHECK(found != from.rend(), "{} has nothing for {}", giver, taker);
+    shares_[taker].push_back(*found);
+    from.erase(std::next(found).base());
   }
 
   const Subscriptions& members_;
   std::set<TopicPartition> free_;
+  std::map<TopicPartition, std::string> homes_;  // who owned it until now, and may again
   Assignment shares_;
 };
 
@@ -234,14 +288,23 @@ Assignment assign_cooperatively(const PartitionCounts& counts, const Subscriptio
   return assignment;
 }
 
-ByteVector encode_subscription(const Subscription& subscription) {
+ByteVector encode_subscription(const Subscription& subscription, StickyProtocol protocol) {
+  const bool is_eager = protocol == StickyProtocol::eager;
   ByteWriter writer;
   writer.i16(kNewestSubscription);
   std::set<std::string> topics(subscription.topics.begin(), subscription.topics.end());
   writer.i32(static_cast<std::int32_t>(topics.size()));
   for (const std::string& topic : topics) write_string(writer, topic);
-  writer.i32(-1);  // user data: none
-  write_partitions(writer, subscription.owned);
+  ByteWriter user_data;
+  if (is_eager) write_partitions(user_data, subscription.owned);
+  if (protocol != StickyProtocol::none) user_data.i32(subscription.generation);
+  if (user_data.size() == 0) {
+    writer.i32(-1);
+  } else {
+    writer.i32(static_cast<std::int32_t>(user_data.size()));
+    writer.bytes(user_data.view());
+  }
+  write_partitions(writer, is_eager ? std::vector<TopicPartition>() : subscription.owned);
   writer.i32(subscription.generation);
   writer.i16(-1);  // rack: none
   return writer.take();
@@ -253,11 +316,12 @@ Result<Subscription> decode_subscription(BytesView bytes) {
   std::int16_t version = reader.i16();
   std::int32_t topics = reader.i32();
   for (std::int32_t i = 0; i < topics && reader.ok(); ++i) subscription.topics.push_back(read_string(reader));
-  std::int32_t user_data = reader.i32();
-  if (user_data > 0) reader.skip(user_data);
+  std::int32_t user_data_size = reader.i32();
+  const BytesView user_data = user_data_size > 0 ? reader.bytes(user_data_size) : BytesView();
   if (version >= 1) subscription.owned = read_partitions(reader);
   if (version >= 2) subscription.generation = reader.i32();
   if (!reader.ok() || version < 0) return Error{Errc::corrupt, "a member's subscription does not parse"};
+  if (subscription.owned.empty()) read_sticky_data(user_data, subscription);
   return subscription;
 }
 

@@ -39,9 +39,13 @@ Assignment assign_sticky(const PartitionCounts& counts, const Subscriptions& mem
 // The same; but a partition that changes hands is given to nobody in this round: its owner lets go of it first.
 Assignment assign_cooperatively(const PartitionCounts& counts, const Subscriptions& members);
 
+// Where a member tells what it owns, by the assignor that it offers. Kafka's eager sticky one looks for partitions and generation in its
+// user data alone, since an eager member owns nothing when it joins; the cooperative one for the generation there, if anywhere.
+enum class StickyProtocol { none, eager, cooperative };
+
 // The bytes in which members tell their subscription (version 3, the newest) and learn their share (version 3).
-ByteVector encode_subscription(const Subscription& subscription);
-// Reads any version. Errors: corrupt.
+ByteVector encode_subscription(const Subscription& subscription, StickyProtocol protocol = StickyProtocol::none);
+// Reads any version, and what is owned from either place. User data that are no sticky assignor's are passed over. Errors: corrupt.
 Result<Subscription> decode_subscription(BytesView bytes);
 ByteVector encode_assignment(const std::vector<TopicPartition>& partitions);
 Result<std::vector<TopicPartition>> decode_assignment(BytesView bytes);

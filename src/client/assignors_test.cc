@@ -53,6 +53,15 @@ TEST(Assignors, TheNewestGenerationOwns) {
   EXPECT_EQ(assign_sticky({{"t", 2}}, members)["b"], partitions("t", {0}));
 }
 
+// b may not have what a has too much of, but c may, and has something for b.
+TEST(Assignors, StickyIsEvenOverChainsOfMembers) {
+  Subscriptions members{{"a", {{"t"}, partitions("t", {0, 1, 2, 3}), 1, {}}},
+                        {"c", {{"t", "u"}, partitions("u", {0, 1, 2}), 1, {}}},
+                        {"b", {{"u"}, {}, -1, {}}}};
+  auto shares = assign_sticky({{"t", 4}, {"u", 2}}, members);
+  for (const auto& [id, share] : shares) EXPECT_EQ(share.size(), 2u) << id;
+}
+
 // Any group: each partition that somebody wants has one owner, and nobody could give one away to a member with two less.
 TEST(Assignors, SharesAreWholeAndEven) {
   SeededRandom random(7);
@@ -102,9 +111,39 @@ TEST(Assignors, SharesAreWholeAndEven) {
 TEST(Assignors, SubscriptionsAndAssignmentsReadBack) {
   Subscription subscription{{"a", "b"}, {{"a", {3}}, {"b", {0}}}, 5, {}};
   EXPECT_EQ(decode_subscription(encode_subscription(subscription)).value(), subscription);
+  for (StickyProtocol told : {StickyProtocol::eager, StickyProtocol::cooperative}) {
+    EXPECT_EQ(decode_subscription(encode_subscription(subscription, told)).value(), subscription);
+  }
   auto share = partitions("t", {4, 2});
   EXPECT_EQ(decode_assignment(encode_assignment(share)).value(), share);
   EXPECT_TRUE(decode_assignment({})->empty());
+}
+
+// What Kafka 4.4.0's StickyAssignor sends in a subscription of version 1, which has no field for the generation.
+TEST(Assignors, PartitionsInUserDataAreOwned) {
+  ByteWriter user_data;
+  user_data.i32(1);
+  user_data.i16(1);
+  user_data.text("t");
+  user_data.i32(2);
+  user_data.i32(4);
+  user_data.i32(7);
+  user_data.i32(9);  // the generation
+  const auto subscription_of = [](BytesView data) {
+    ByteWriter writer;
+    writer.i16(1);
+    writer.i32(1);
+    writer.i16(1);
+    writer.text("t");
+    writer.i32(static_cast<std::int32_t>(data.size()));
+    writer.bytes(data);
+    writer.i32(0);
+    return decode_subscription(writer.view()).value();
+  };
+  EXPECT_EQ(subscription_of(user_data.view()), (Subscription{{"t"}, partitions("t", {4, 7}), 9, {}}));
+  EXPECT_EQ(subscription_of(user_data.view().last(4)), (Subscription{{"t"}, {}, 9, {}}));
+  // Of some other assignor.
+  EXPECT_EQ(subscription_of(user_data.view().first(9)), (Subscription{{"t"}, {}, -1, {}}));
 }
 
 TEST(Assignors, BytesThatAreCutOffDoNotParse) {

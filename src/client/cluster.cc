@@ -55,7 +55,7 @@ std::string java_address(const Node& node) {
 Result<std::vector<protocol::ApiVersionsResponse::ApiKey>> ask_versions(Connection& connection) {
   protocol::ApiVersionsRequest request;
   request.client_software_name = "cordwood";
-  request.client_software_version = "0.1.0";
+  request.client_software_version = CORDWOOD_VERSION;
   // Version 3 is the last one whose answer an old broker's refusal cannot be taken for.
   auto answer = TRY(connection.call<protocol::ApiVersionsResponse>(request, 3));
   if (answer->error_code != ErrorCode::NONE) {
@@ -323,7 +323,11 @@ Outcome<Nothing> Cluster::back_off(int attempt, std::string_view call, Monotonic
   constexpr DurationMs kLongest{1'000};  // retry.backoff.max.ms
   DurationMs wait = smaller({options_.retry_backoff.value << std::min(attempt, kMostDoublings)}, kLongest);
   if (remaining(deadline).value == 0 || !options_.pause(smaller(wait, remaining(deadline))) || remaining(deadline).value == 0) {
-    return Failure{ErrorCode::REQUEST_TIMED_OUT, fmt::format("Call(callName={}) timed out after {} attempt(s)", call, attempt + 1)};
+    const TimestampMs now = clock_.now();
+    const std::int64_t over_since = (clock_.monotonic() - deadline).value / to_ns({1}).value;
+    return Failure{ErrorCode::REQUEST_TIMED_OUT,
+                   fmt::format("Call(callName={}, deadlineMs={}, tries={}, nextAllowedTryMs={}) timed out at {} after {} attempt(s)", call,
+                               now.value - over_since, attempt + 1, now.value + wait.value, now.value, attempt + 1)};
   }
   return Nothing{};
 }

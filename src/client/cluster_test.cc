@@ -65,6 +65,26 @@ TEST(Cluster, TriesAnUnreachableBrokerUntilTheTimeIsOver) {
   EXPECT_EQ(told.lines, std::vector<std::string>(5, "-1 /127.0.0.1:1"));
 }
 
+TEST(Cluster, TellsTimesAndTriesOfACallThatIsGivenUp) {
+  ManualClock clock;
+  Told told;
+  ClusterOptions options;
+  options.bootstrap = {{"127.0.0.1", 1}};
+  options.api_timeout = {1'000};
+  options.pause = [&](DurationMs wait) {
+    clock.advance(wait);
+    return true;
+  };
+  Cluster cluster(options, clock, told);
+  const MonotonicNs deadline = cluster.deadline();
+  EXPECT_TRUE(cluster.back_off(0, "x(api=METADATA)", deadline));
+  clock.advance({850});
+  auto over = cluster.back_off(3, "x(api=METADATA)", deadline);
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.failure().message, "Call(callName=x(api=METADATA), deadlineMs=1700000001000, tries=4, nextAllowedTryMs=1700000001800) timed out at "
+                                    "1700000001000 after 4 attempt(s)");
+}
+
 TEST(Cluster, EndsEarlyWhenTheUserWantsTo) {
   ManualClock clock;
   Told told;

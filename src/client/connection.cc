@@ -58,15 +58,21 @@ Result<void> Connection::send_raw(BytesView bytes) {
   return {};
 }
 
-Result<void> Connection::receive_exactly(MutableBytesView into) {
-  while (!into.empty()) {
+Result<std::size_t> Connection::receive_some(MutableBytesView into) {
+  while (true) {
     ssize_t count = ::recv(socket_.get(), into.data(), into.size(), 0);
     if (count < 0 && errno == EINTR) continue;
-    if (count == 0 || (count < 0 && errno == ECONNRESET)) {
-      return Error{Errc::closed, address_ + " has closed the connection"};
-    }
+    if (count < 0 && errno == ECONNRESET) return std::size_t{0};
     if (count < 0) return system_error("waiting for " + address_, errno == EAGAIN ? ETIMEDOUT : errno);
-    into = into.subspan(static_cast<std::size_t>(count));
+    return static_cast<std::size_t>(count);
+  }
+}
+
+Result<void> Connection::receive_exactly(MutableBytesView into) {
+  while (!into.empty()) {
+    const std::size_t count = TRY(receive_some(into));
+    if (count == 0) return Error{Errc::closed, address_ + " has closed the connection"};
+    into = into.subspan(count);
   }
   return {};
 }

@@ -69,6 +69,8 @@ class Connection {
   Result<void> send_raw(BytesView bytes);
   // The next frame without its length. Errors: closed, io (time-out included), corrupt (a length that cannot be).
   Result<ByteVector> receive_frame();
+  // What has arrived, at least a byte; 0 at the end of the stream. For what is no frame. Errors: io (time-out included).
+  Result<std::size_t> receive_some(MutableBytesView into);
   // Waits at most `patience` for bytes to read (or the end of the stream). False: none came, or a signal came first.
   Result<bool> wait_readable(DurationMs patience);
   // Another time-out for what follows.

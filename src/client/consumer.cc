@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "client/java_order.h"
 #include "protocol/messages/list_offsets.h"
 #include "record/batch.h"
 #include "record/control_record.h"
@@ -21,15 +22,12 @@ constexpr std::int16_t kNewestFetch = 12;
 constexpr std::int64_t kLatest = -1;
 constexpr std::int64_t kEarliest = -2;
 
-// As Java computes it of a String: over UTF-16 units; names of topics are ASCII.
-std::int32_t java_hash(std::string_view text) {
-  std::uint32_t hash = 0;
-  for (char c : text) hash = hash * 31 + static_cast<std::uint8_t>(c);
-  return static_cast<std::int32_t>(hash);
-}
+std::int32_t hash_of(const TopicPartition& partition) { return java_hash_code(partition.topic, partition.partition.value); }
 
-std::uint32_t java_hash(const TopicPartition& partition) {
-  return 31 * (31 + static_cast<std::uint32_t>(partition.partition.value)) + static_cast<std::uint32_t>(java_hash(partition.topic));
+// In the order in which Java's HashMap of that many entries holds them: the order of requests and of what is handed out when several
+// partitions have records.
+std::vector<TopicPartition> in_consumers_order(const std::vector<TopicPartition>& partitions) {
+  return in_java_order(partitions, hash_of, partitions.size());
 }
 
 Failure damaged(const TopicPartition& partition, Offset at, std::string_view cause) {
@@ -38,18 +36,6 @@ Failure damaged(const TopicPartition& partition, Offset at, std::string_view cau
 }
 
 }  // namespace
-
-std::vector<TopicPartition> in_java_order(std::vector<TopicPartition> partitions, std::size_t smallest_table) {
-  // A table doubles when it is three quarters full, and each bucket keeps the order of insertion.
-  std::size_t table = std::max<std::size_t>(smallest_table, 1);
-  while (table < partitions.size() && smallest_table <= 1) table *= 2;
-  while (partitions.size() > table * 3 / 4) table *= 2;
-  std::ranges::stable_sort(partitions, {}, [&](const TopicPartition& partition) {
-    std::uint32_t hash = java_hash(partition);
-    return (hash ^ (hash >> 16)) & (table - 1);
-  });
-  return partitions;
-}
 
 Consumer::Consumer(ClusterOptions cluster, ConsumerOptions options, const Clock& clock, ConsumerListener& listener)
     : cluster_(cluster, clock, listener),
@@ -71,7 +57,7 @@ void Consumer::assign(const std::vector<TopicPartition>& partitions) {
     if (fresh) state->second.committed_unknown = member_.has_value();
     if (fresh && !member_) state->second.reset = options_.reset;
   }
-  order_ = in_java_order(partitions);
+  order_ = in_consumers_order(partitions);
   metadata_wanted_ = true;
 }
 
@@ -213,7 +199,7 @@ Outcome<Nothing> Consumer::take_assignment(const std::vector<TopicPartition>& pa
     fresh.push_back(partition);
     if (!known_.topics.contains(partition.topic)) metadata_wanted_ = true;
   }
-  order_ = in_java_order(partitions);
+  order_ = in_consumers_order(partitions);
   next_commit_ = clock_.monotonic() + to_ns(options_.auto_commit_interval);
   listener_.partitions_assigned(fresh);
   return Nothing{};
@@ -497,9 +483,8 @@ Outcome<std::int64_t> Consumer::hand_out(const Visitor& visit) {
   for (const TopicPartition& partition : order_) {
     if (!states_.at(partition).fetched.empty()) present.push_back(partition);
   }
-  constexpr std::size_t kJavasTable = 16;
   std::int64_t count = 0;
-  for (const TopicPartition& partition : in_java_order(std::move(present), kJavasTable)) {
+  for (const TopicPartition& partition : in_java_order(std::move(present), hash_of)) {
     State& state = states_.at(partition);
     while (!state.fetched.empty()) {
       bool more = ATTEMPT(hand_out_batches(partition, state, state.fetched.front(), visit, count));

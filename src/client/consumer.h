@@ -163,8 +163,4 @@ class Consumer {
   std::map<std::int32_t, Request> requests_;
 };
 
-// `partitions` in the order in which Java's HashMap of that many entries holds them: the order of requests and of what is handed
-// out when several partitions have records.
-std::vector<TopicPartition> in_java_order(std::vector<TopicPartition> partitions, std::size_t smallest_table = 1);
-
 }  // namespace cordwood::client

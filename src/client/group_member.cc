@@ -141,11 +141,14 @@ Outcome<GroupMember::Step> GroupMember::join(MonotonicNs deadline) {
   for (Assignor assignor : options_.assignors) {
     Subscription subscription{topics_, {}, -1, {}};
     // Eager assignors have given up everything by now; the sticky ones tell what they had.
-    if (assignor == Assignor::sticky || assignor == Assignor::cooperative_sticky) {
+    StickyProtocol told = StickyProtocol::none;
+    if (assignor == Assignor::sticky) told = StickyProtocol::eager;
+    if (assignor == Assignor::cooperative_sticky) told = StickyProtocol::cooperative;
+    if (told != StickyProtocol::none) {
       subscription.owned = partitions_;
       subscription.generation = generation_;
     }
-    metadata.push_back(encode_subscription(subscription));
+    metadata.push_back(encode_subscription(subscription, told));
   }
   for (std::size_t i = 0; i < options_.assignors.size(); ++i) {
     auto& protocol = request.protocols.emplace_back();

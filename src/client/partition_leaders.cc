@@ -54,7 +54,7 @@ std::map<PartitionKey, Failure> ask_leaders(Cluster& cluster, std::string_view c
     }
     if (open.empty()) break;
     auto waited = cluster.back_off(attempt, call, deadline);
-    if (!waited) return give_up({waited.failure().code, fmt::format("Timed out waiting for a node assignment. Call: {}", call)});
+    if (!waited) return give_up(waited.failure());
   }
   return outcome;
 }

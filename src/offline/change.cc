@@ -1,15 +1,18 @@
-// reindex, roll, retain, compact: on a stopped directory, what the broker would do now, by its own code.
+// reindex, roll, retain, compact: on a stopped directory, what the broker would do now, by its own code; with --inspector the running
+// broker itself is asked to do it (change_running.h).
 //
-// All take the .lock, open the logs as a start does (an unclean stop is recovered from), change the logs that are named, and
-// close them cleanly. With --dry-run the changes stay in memory (io/overlay_file_system.h).
+// On a directory all take the .lock, open the logs as a start does (an unclean stop is recovered from), change the logs that are named,
+// and close them cleanly. With --dry-run the changes stay in memory (io/overlay_file_system.h).
 #include <algorithm>
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/inspector_client.h"
 #include "io/overlay_file_system.h"
+#include "offline/change_report.h"
+#include "offline/change_running.h"
 #include "offline/data_directory.h"
 #include "offline/opened_logs.h"
-#include "offline/rendering.h"
 #include "storage/cleaner/cleanable.h"
 #include "storage/cleaner/cleaner_checkpoints.h"
 #include "storage/cleaner/cleaning_pass.h"
@@ -26,6 +29,8 @@ using cli::Session;
 
 constexpr cli::OptionSpec kChangeOptions[] = {
     {.name = "config", .argument = "FILE", .help = "server.properties of the broker, for settings that are given there", .letter = 'c'},
+    {.name = "inspector", .argument = "URL", .help = "of a running Cordwood, which is asked to do it: http://HOST:PORT, as its first lines tell", .letter = 'i'},
+    {.name = "token", .argument = "TOKEN", .help = "of that inspector, where it wants one"},
     {.name = "dry-run", .help = "say what would change, and change nothing", .letter = 'n'},
     {.name = "json", .help = "JSON lines"},
     {.name = "help", .help = "this text", .letter = 'h'},
@@ -33,39 +38,23 @@ constexpr cli::OptionSpec kChangeOptions[] = {
 constexpr cli::OptionSpec kCompactOptions[] = {
     {.name = "config", .argument = "FILE", .help = "server.properties of the broker, for settings that are given there", .letter = 'c'},
     {.name = "force", .help = "clean also what is not dirty enough", .letter = 'f'},
+    {.name = "inspector", .argument = "URL", .help = "of a running Cordwood, which is asked to do it: http://HOST:PORT, as its first lines tell", .letter = 'i'},
+    {.name = "token", .argument = "TOKEN", .help = "of that inspector, where it wants one"},
     {.name = "dry-run", .help = "say what would change, and change nothing", .letter = 'n'},
     {.name = "json", .help = "JSON lines"},
     {.name = "help", .help = "this text", .letter = 'h'},
 };
 constexpr cli::Positional kChangePositionals[] = {
-    {.name = "DIR", .help = "a log directory, several with commas; all of one broker"},
+    {.name = "DIR", .help = "a log directory, several with commas; all of one broker. Left out with --inspector", .required = false},
     {.name = "TOPIC", .help = "or TOPIC:PARTITION; a topic may end in *; all when absent", .required = false, .repeatable = true},
 };
 constexpr cli::Grammar kChangeGrammar{.habit = cli::Habit::own, .options = kChangeOptions, .positionals = kChangePositionals};
 constexpr cli::Grammar kCompactGrammar{.habit = cli::Habit::own, .options = kCompactOptions, .positionals = kChangePositionals};
 
-struct Changing {
-  Session& session;
+struct Changing : ChangeReport {
   const DataDirectory& data;
   OpenedLogs& logs;
-  std::string_view command;
-  bool json = false;
   bool force = false;
-
-  // One line about one log; `fields` is added to the JSON form.
-  void tell(const TopicPartition& partition, std::string_view text, const std::function<void(JsonLine&)>& fields = {}) const {
-    if (!json) {
-      session.out.print("{}: {}\n", partition.to_string(), text);
-      return;
-    }
-    std::string out;
-    JsonLine line(out);
-    line.text("command", command).text("topic", partition.topic).number("partition", partition.partition.value);
-    if (fields) fields(line);
-    line.text("says", text);
-    line.end();
-    session.out.write(out);
-  }
 };
 
 Result<void> roll_log(const Changing& c, storage::PartitionLog& log, const PartitionOnDisk&) {
@@ -171,8 +160,13 @@ Result<int> change_directory(const Options& options, Session& outer, std::string
   }
   OpenedLogs::Wish wish;
   if (command == "reindex") wish.before_load = [&](storage::LogManager&, const storage::LogEnvironment&) { return remove_indexes(files, partitions); };
-  const auto logs = TRY(OpenedLogs::open(files, session, data, std::move(wish)));
-  const Changing changing{session, data, *logs, command, options.has("json"), options.has("force")};
+  auto opened = OpenedLogs::open(files, session, data, std::move(wish));
+  if (!opened && opened.error().code == Errc::locked) {
+    return Error{Errc::locked, fmt::format("{}; a running Cordwood does it when it is asked: cordwood {} --inspector http://HOST:PORT",
+                                           opened.error().message(), command)};
+  }
+  const auto logs = TRY(std::move(opened));
+  const Changing changing{{session, command, options.has("json")}, data, *logs, options.has("force")};
   int code = 0;
   for (const PartitionOnDisk* partition : partitions) {
     if (session.interrupted) break;
@@ -193,31 +187,57 @@ Result<int> change_directory(const Options& options, Session& outer, std::string
   return code;
 }
 
-Result<int> roll_directory(const Options& options, Session& session) { return change_directory(options, session, "roll", roll_log); }
-Result<int> retain_directory(const Options& options, Session& session) { return change_directory(options, session, "retain", retain_log); }
-Result<int> compact_directory(const Options& options, Session& session) { return change_directory(options, session, "compact", compact_log); }
-Result<int> reindex_directory(const Options& options, Session& session) {
-  return change_directory(options, session, "reindex", tell_reindexed);
+Result<int> ask_the_broker(const Options& options, Session& session, std::string_view command, const std::string& url) {
+  const auto token = options.value("token");
+  if (!token) return Error{Errc::invalid, token.mistake().message};
+  if (options.has("config")) return Error{Errc::invalid, "--config is for directories: a running broker has its own settings"};
+  RunningChange wanted{.command = command,
+                       .inspector = TRY(cli::parse_inspector_address(url)),
+                       .choices = options.words(),
+                       .json = options.has("json"),
+                       .force = command == "compact" && options.has("force"),
+                       .dry_run = options.has("dry-run")};
+  if (*token) wanted.inspector.token = **token;
+  // Else a directory would be taken for a topic that is not there.
+  if (!wanted.choices.empty() && wanted.choices.front().find('/') != std::string::npos) {
+    return Error{Errc::invalid, fmt::format("no directory is named with --inspector, only topics: '{}' is none", wanted.choices.front())};
+  }
+  return change_running(wanted, session);
 }
 
-int run_roll(const cli::Command& self, const cli::Words& words, Session& session) { return cli::run_own(self, words, session, roll_directory); }
-int run_retain(const cli::Command& self, const cli::Words& words, Session& session) { return cli::run_own(self, words, session, retain_directory); }
-int run_compact(const cli::Command& self, const cli::Words& words, Session& session) { return cli::run_own(self, words, session, compact_directory); }
-int run_reindex(const cli::Command& self, const cli::Words& words, Session& session) { return cli::run_own(self, words, session, reindex_directory); }
+Result<int> change_anywhere(const Options& options, Session& session, std::string_view command, ChangeLog change) {
+  const auto url = options.value("inspector");
+  if (!url) return Error{Errc::invalid, url.mistake().message};
+  if (*url) return ask_the_broker(options, session, command, **url);
+  if (options.has("token")) return Error{Errc::invalid, "--token belongs to --inspector"};
+  if (options.words().empty()) return Error{Errc::invalid, "a log directory is missing, or --inspector for a running broker"};
+  return change_directory(options, session, command, change);
+}
+
+Result<int> roll_logs(const Options& options, Session& session) { return change_anywhere(options, session, "roll", roll_log); }
+Result<int> retain_logs(const Options& options, Session& session) { return change_anywhere(options, session, "retain", retain_log); }
+Result<int> compact_logs(const Options& options, Session& session) { return change_anywhere(options, session, "compact", compact_log); }
+Result<int> reindex_logs(const Options& options, Session& session) { return change_anywhere(options, session, "reindex", tell_reindexed); }
+
+int run_roll(const cli::Command& self, const cli::Words& words, Session& session) { return cli::run_own(self, words, session, roll_logs); }
+int run_retain(const cli::Command& self, const cli::Words& words, Session& session) { return cli::run_own(self, words, session, retain_logs); }
+int run_compact(const cli::Command& self, const cli::Words& words, Session& session) { return cli::run_own(self, words, session, compact_logs); }
+int run_reindex(const cli::Command& self, const cli::Words& words, Session& session) { return cli::run_own(self, words, session, reindex_logs); }
 
 constexpr std::string_view kChangeDetails =
-    "The broker must be stopped: the .lock of each directory is taken. Logs are opened and closed as a broker does it, so that a "
-    "directory that was not stopped cleanly is recovered first.";
+    "Of a directory the broker must be stopped: the .lock of each directory is taken. Logs are opened and closed as a broker does it, so "
+    "that a directory that was not stopped cleanly is recovered first. A running Cordwood does it itself when it is asked by --inspector, "
+    "and was started without any settings or with cordwood.inspector.actions=true; Apache Kafka cannot be asked.";
 
 }  // namespace
 
-extern const cli::Command roll_command{.name = "roll", .kafka_name = {}, .summary = "begin a new segment in logs of a stopped directory",
+extern const cli::Command roll_command{.name = "roll", .kafka_name = {}, .summary = "begin a new segment in logs of a stopped directory or a running broker",
                                        .details = kChangeDetails, .grammar = &kChangeGrammar, .run = run_roll};
-extern const cli::Command retain_command{.name = "retain", .kafka_name = {}, .summary = "remove what retention takes, on a stopped directory",
+extern const cli::Command retain_command{.name = "retain", .kafka_name = {}, .summary = "remove what retention takes, of a stopped directory or a running broker",
                                          .details = kChangeDetails, .grammar = &kChangeGrammar, .run = run_retain};
-extern const cli::Command compact_command{.name = "compact", .kafka_name = {}, .summary = "compact logs of a stopped directory",
+extern const cli::Command compact_command{.name = "compact", .kafka_name = {}, .summary = "compact logs of a stopped directory or a running broker",
                                           .details = kChangeDetails, .grammar = &kCompactGrammar, .run = run_compact};
-extern const cli::Command reindex_command{.name = "reindex", .kafka_name = {}, .summary = "make index files anew, on a stopped directory",
+extern const cli::Command reindex_command{.name = "reindex", .kafka_name = {}, .summary = "make index files anew, of a stopped directory or a running broker",
                                           .details = kChangeDetails, .grammar = &kChangeGrammar, .run = run_reindex};
 
 }  // namespace cordwood::offline

@@ -235,33 +235,34 @@ Result<PartitionChoice> parse_choice(std::string_view text) {
   return choice;
 }
 
-Result<std::vector<const PartitionOnDisk*>> choose(const DataDirectory& data, const std::vector<std::string>& choices) {
-  std::vector<const PartitionOnDisk*> chosen;
+Result<std::vector<PartitionChoice>> parse_choices(const std::vector<std::string>& choices, std::span<const TopicPartition> there) {
   std::vector<PartitionChoice> parsed;
   for (const std::string& text : choices) {
     parsed.push_back(TRY(parse_choice(text)));
-    const bool any = std::ranges::any_of(data.partitions, [&](const PartitionOnDisk& partition) {
-      return partition.kind == storage::PartitionDirectoryName::Kind::current && parsed.back().matches(partition.partition);
-    });
-    if (any) continue;
-    // As its directory is called.
+    if (std::ranges::any_of(there, [&](const TopicPartition& partition) { return parsed.back().matches(partition); })) continue;
     const auto name = storage::parse_partition_directory(text);
-    if (!name || std::ranges::none_of(data.partitions, [&](const PartitionOnDisk& partition) {
-          return partition.kind == storage::PartitionDirectoryName::Kind::current && partition.partition == name->partition;
-        })) {
+    if (!name || std::ranges::find(there, name->partition) == there.end()) {
       return Error{Errc::not_found, fmt::format("no topic and no partition here is called {}", text)};
     }
     parsed.back() = {name->partition.topic, name->partition.partition};
   }
+  return parsed;
+}
+
+Result<std::vector<const PartitionOnDisk*>> choose(const DataDirectory& data, const std::vector<std::string>& choices) {
+  std::vector<const PartitionOnDisk*> current;
+  std::vector<TopicPartition> there;
   for (const PartitionOnDisk& partition : data.partitions) {
     if (partition.kind != storage::PartitionDirectoryName::Kind::current) continue;
-    const bool wanted = parsed.empty() ? partition.partition.topic != kMetadataTopic
-                                       : std::ranges::any_of(parsed, [&](const PartitionChoice& choice) {
-                                           return choice.matches(partition.partition);
-                                         });
-    if (wanted) chosen.push_back(&partition);
+    current.push_back(&partition);
+    there.push_back(partition.partition);
   }
-  return chosen;
+  const std::vector<PartitionChoice> parsed = TRY(parse_choices(choices, there));
+  std::erase_if(current, [&](const PartitionOnDisk* partition) {
+    if (parsed.empty()) return partition->partition.topic == kMetadataTopic;
+    return std::ranges::none_of(parsed, [&](const PartitionChoice& choice) { return choice.matches(partition->partition); });
+  });
+  return current;
 }
 
 }  // namespace cordwood::offline

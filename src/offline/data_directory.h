@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,10 @@ struct PartitionChoice {
 };
 // Errors: invalid for a partition that is no number.
 Result<PartitionChoice> parse_choice(std::string_view text);
+
+// Each of them, of which one may also be a partition's directory name ("orders-3"). Errors: invalid; not_found for one that fits nothing of
+// what is there.
+Result<std::vector<PartitionChoice>> parse_choices(const std::vector<std::string>& choices, std::span<const TopicPartition> there);
 
 // The partitions that one of `choices` names, or whose directory is called so ("orders-3"); all but the metadata log when there
 // are none. Only current directories. Errors: not_found when a choice names none.

@@ -13,6 +13,7 @@
 #include "cli/session.h"
 #include "io/file_system.h"
 #include "offline/data_directory.h"
+#include "offline/session_clock.h"
 #include "storage/log_manager.h"
 
 namespace cordwood::offline {
@@ -41,17 +42,6 @@ class OpenedLogs {
 
  private:
   OpenedLogs(cli::Session& session, const DataDirectory& data) : clock_(session.clock), data_(data) {}
-
-  // The log's environment wants one that may change.
-  class SessionClock final : public Clock {
-   public:
-    explicit SessionClock(const Clock& clock) : clock_(clock) {}
-    TimestampMs now() const override { return clock_.now(); }
-    MonotonicNs monotonic() const override { return clock_.monotonic(); }
-
-   private:
-    const Clock& clock_;
-  };
 
   SessionClock clock_;
   const DataDirectory& data_;

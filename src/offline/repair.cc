@@ -13,6 +13,7 @@
 #include "offline/file_copy.h"
 #include "offline/partition_repair.h"
 #include "offline/rendering.h"
+#include "offline/session_clock.h"
 #include "storage/checkpoint_file.h"
 #include "storage/directory_files.h"
 #include "storage/segment_file_name.h"
@@ -433,17 +434,6 @@ class Repair {
     }
     if (is_dry_) session_.err.print("cordwood repair: nothing was changed (--dry-run)\n");
   }
-
-  // The log's environment wants one that may change.
-  class SessionClock final : public Clock {
-   public:
-    explicit SessionClock(const Clock& clock) : clock_(clock) {}
-    TimestampMs now() const override { return clock_.now(); }
-    MonotonicNs monotonic() const override { return clock_.monotonic(); }
-
-   private:
-    const Clock& clock_;
-  };
 
   const Options& options_;
   Session& session_;

@@ -233,6 +233,27 @@ TEST(Change, RefusesADirectoryInUse) {
   EXPECT_THAT(reader.err, HasSubstr("a broker is using the directory"));
 }
 
+TEST(Change, WantsADirectoryOrAnInspector) {
+  const struct {
+    std::vector<std::string> words;
+    const char* says;
+  } kCases[] = {
+      {{}, "a log directory is missing, or --inspector for a running broker"},
+      {{"/data", "--token", "x"}, "--token belongs to --inspector"},
+      {{"--inspector", "https://localhost"}, "the inspector speaks http, not https"},
+      {{"--inspector", "localhost:nine"}, "'localhost:nine' is no address of an inspector: http://HOST:PORT is one"},
+      {{"--inspector", "localhost", "/data"}, "no directory is named with --inspector, only topics: '/data' is none"},
+      {{"--inspector", "localhost", "--config", "x"}, "--config is for directories: a running broker has its own settings"},
+      {{"--inspector", "localhost", "--dry-run"}, "a running broker can only be asked beforehand what 'retain' and 'compact' would do"},
+  };
+  for (const auto& c : kCases) {
+    io::MemFileSystem fs;
+    const CommandRun run = run_command(roll_command, c.words, fs);
+    EXPECT_EQ(run.code, 1) << c.says;
+    EXPECT_EQ(run.err, std::string("cordwood roll: ") + c.says + "\n");
+  }
+}
+
 TEST(Change, RemovesNothingWhereTheSettingsAreNotKnown) {
   for (const cli::Command* command : {&retain_command, &compact_command}) {
     const CommandRun run = look(*command, "rolled-size", {"/data"});

@@ -1,4 +1,5 @@
-// cli/java_order.h — the order in which Java's hash maps and sets give back their entries. Kafka's tools print in it.
+// client/java_order.h — the order in which Java's hash maps and sets give back their entries: in which Kafka's client asks and its tools
+// print.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace cordwood::cli {
+namespace cordwood::client {
 
 // String.hashCode(): over the UTF-16 units of `text`, which is UTF-8.
 std::int32_t java_hash_code(std::string_view text);
@@ -26,4 +27,11 @@ void order_as_java(std::vector<T>& items, HashOf hash_of, std::size_t initial_ca
   std::ranges::stable_sort(items, {}, [&](const T& item) { return java_table_place(hash_of(item), buckets); });
 }
 
-}  // namespace cordwood::cli
+// The same of a copy.
+template <class T, class HashOf>
+std::vector<T> in_java_order(std::vector<T> items, HashOf hash_of, std::size_t initial_capacity = 16) {
+  order_as_java(items, hash_of, initial_capacity);
+  return items;
+}
+
+}  // namespace cordwood::client

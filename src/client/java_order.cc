@@ -1,8 +1,8 @@
-#include "cli/java_order.h"
+#include "client/java_order.h"
 
 #include <bit>
 
-namespace cordwood::cli {
+namespace cordwood::client {
 namespace {
 
 constexpr std::uint32_t kFactor = 31;
@@ -49,4 +49,4 @@ std::size_t java_table_place(std::int32_t hash, std::size_t buckets) {
   return (bits ^ (bits >> 16)) & (buckets - 1);
 }
 
-}  // namespace cordwood::cli
+}  // namespace cordwood::client
