@@ -114,7 +114,7 @@ export async function longTasks(page, body, limit = 100) {
 export async function settle(page) {
   await page.waitForLoadState('load');
   const deadline = Date.now() + 20_000;
-  for (let still = 0; still < 2 && Date.now() < deadline; ) {
+  for (let still = 0; still < 2 && Date.now() < deadline;) {
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     still = asked.get(page).size === 0 ? still + 1 : 0;
   }
@@ -181,6 +181,8 @@ export async function script(name) {
       expect(`${what} is no wider than the window`, wide <= 0, `${wide} px`);
     },
     async quick(page, what, body) {
+      // What a task takes is the same in both themes.
+      if (!fully.get(page)) return body();
       const long = await longTasks(page, body);
       expect(`${what} has no task over 100 ms`, long.length === 0, `${long.join(', ')} ms`);
     },

@@ -2,7 +2,7 @@
 // The demos are the same on a broker and on `cordwood inspect` of any directory: the engine runs them in memory.
 import { kPhone, script, settle } from './browser.mjs';
 
-const { base, ask, run, look, quick, expect, soon, end } = await script('demos');
+const { base, ask, run, look, quick, expect, end } = await script('demos');
 
 // What the last step of each must show, whatever else it says: numbers that its story is about, each written once, here.
 const ends = {
@@ -43,7 +43,11 @@ await run('list', {}, async (page) => {
   await page.waitForURL(/\/demos\/[^/?]+$/);
 });
 
-const spaces = (text) => text.replace(/\s+/g, ' ').trim();
+const spaces = (text) =>
+  text
+    .replace(/(?<=\d),(?=\d{3})/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
 const text = async (page) => spaces(await page.locator('main').innerText());
 
 for (const [number, row] of demos.entries()) {
