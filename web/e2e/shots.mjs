@@ -57,10 +57,8 @@ async function views() {
     all.push(['groups', '/groups'], ['group', `/groups/${named(group.name)}`]);
   }
   const demos = (await ask('/api/v1/demos'))?.rows ?? [];
-  if (demos.length > 0) {
-    const demo = demos.find((row) => row.name === 'lost_position') ?? demos[0];
-    all.push(['demos', '/demos'], ['demo', `/demos/${named(demo.name)}?step=${demo.steps}`]);
-  }
+  if (demos.length > 0) all.push(['demos', '/demos']);
+  for (const demo of demos) all.push([`demo-${demo.name}`, `/demos/${named(demo.name)}?step=${demo.steps}`]);
   all.push(['about', '/about']);
   return all.filter(([name]) => only === undefined || name === only);
 }
