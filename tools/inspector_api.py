@@ -12,8 +12,8 @@ import os
 import re
 import sys
 
-SCALARS = {"string": "std::string", "bool": "bool", "int": "std::int64_t", "long": "std::int64_t", "float": "double"}
-TYPESCRIPT = {"string": "string", "bool": "boolean", "int": "number", "long": "Long", "float": "number"}
+SCALARS = {"string": "std::string", "sentence": "std::string", "bool": "bool", "int": "std::int64_t", "long": "std::int64_t", "float": "double"}
+TYPESCRIPT = {"string": "string", "sentence": "string", "bool": "boolean", "int": "number", "long": "Long", "float": "number"}
 
 STRUCT = re.compile(r"struct ([A-Z]\w*)$")
 ENUM = re.compile(r"enum ([A-Z]\w*)$")
@@ -172,7 +172,7 @@ def cpp_type(field):
 
 
 def cpp_field(field):
-    starts = "" if field.is_list or field.optional or field.type == "string" else "{}"
+    starts = "" if field.is_list or field.optional or SCALARS.get(field.type) == "std::string" else "{}"
     says = f"  // {field.says}" if field.says else ""
     return f"  {cpp_type(field)} {field.name}{starts};{says}\n"
 
@@ -180,6 +180,8 @@ def cpp_field(field):
 def write_one(field, value, api):
     if field.type == "string":
         return f"write_string(out, {value})"
+    if field.type == "sentence":
+        return f"write_sentence(out, {value})"
     if field.type == "long":
         return f"write_long(out, {value})"
     if field.type == "bool":
@@ -530,7 +532,8 @@ curl -s 'localhost:9192/api/v1/topics/orders/partitions/0/lookup?offset=1000'
 curl -sN localhost:9192/api/v1/events
 ```
 
-Types: `int` is a JSON number, `long` a 64-bit number as a JSON string (offsets, producer ids), `?` may be null, `[]` is a list. Units are
+Types: `int` is a JSON number, `long` a 64-bit number as a JSON string (offsets, producer ids), a `sentence` a string for people
+(its numbers have a comma at each thousand), `?` may be null, `[]` is a list. Units are
 in the names. A failure is a `Problem` with status 400 (a parameter is wrong), 401 (the token is missing), 403 (refused), 404 (no such
 thing), 409 (the directory does not allow it now), 413 (too large) or 503 (too many).
 

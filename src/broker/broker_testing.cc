@@ -1,6 +1,5 @@
 #include "broker/broker_testing.h"
 
-#include <chrono>
 #include <stdexcept>
 
 #include "protocol/messages/create_topics.h"
@@ -8,73 +7,13 @@
 #include "record/builder.h"
 
 namespace cordwood::broker {
-namespace {
-
-constexpr auto kRound = std::chrono::microseconds(200);
-constexpr int kRounds = 50'000;
-
-class TestFrame final : public protocol::Frame {
- public:
-  explicit TestFrame(ByteVector bytes) : bytes_(std::move(bytes)) {}
-  MutableBytesView bytes() override { return bytes_; }
-
- private:
-  ByteVector bytes_;
-};
-
-}  // namespace
 
 void fail_test(const std::string& why) { throw std::runtime_error(why); }
 
 ByteVector flatten(const protocol::Payload& payload, std::size_t* file_bytes) {
-  ByteVector out;
-  for (const auto& piece : payload.pieces) {
-    if (const auto* bytes = std::get_if<ByteVector>(&piece)) {
-      out.insert(out.end(), bytes->begin(), bytes->end());
-      continue;
-    }
-    const auto& range = std::get<FileRange>(piece);
-    std::size_t at = out.size();
-    auto size = static_cast<std::size_t>(range.size.value);
-    out.resize(at + size);
-    auto got = range.source->read_at(range.position, MutableBytesView(out).subspan(at));
-    if (!got || *got != size) fail_test("a file range cannot be read");
-    if (file_bytes != nullptr) *file_bytes += size;
-  }
-  return out;
-}
-
-struct TestConnection::Channel final : public protocol::ResponseChannel {
-  void send(std::uint64_t sequence, protocol::Payload payload) override {
-    TestOutcome outcome;
-    outcome.bytes = flatten(payload, &outcome.file_bytes);
-    put(sequence, std::move(outcome));
-  }
-  void send_nothing(std::uint64_t sequence) override { put(sequence, {TestOutcome::Kind::nothing, {}, 0, {}}); }
-  void close(std::uint64_t sequence, std::string why) override {
-    put(sequence, {TestOutcome::Kind::closed, {}, 0, std::move(why)});
-  }
-
-  void put(std::uint64_t sequence, TestOutcome outcome) {
-    MutexLock lock(mu);
-    if (!outcomes.emplace(sequence, std::move(outcome)).second) fail_test("answered twice");
-    arrived.notify_all();
-  }
-
-  Mutex mu;
-  ConditionVariable arrived;
-  std::map<std::uint64_t, TestOutcome> outcomes GUARDED_BY(mu);
-};
-
-TestConnection::TestConnection(std::uint64_t id, Executor& loop)
-    : peer(std::make_shared<protocol::Peer>()), channel(std::make_shared<Channel>()) {
-  peer->connection_id = id;
-  peer->listener_name = "PLAINTEXT";
-  peer->local_host = "127.0.0.1";
-  peer->local_port = 9092;
-  peer->remote_host = "127.0.0.1";
-  peer->remote_port = static_cast<std::uint16_t>(40'000 + id);
-  peer->loop = &loop;
+  auto bytes = flatten_payload(payload, file_bytes);
+  if (!bytes) fail_test(bytes.error().message());
+  return *std::move(bytes);
 }
 
 Config TestBroker::test_config() {
@@ -128,61 +67,31 @@ void TestBroker::crash(std::uint64_t seed) {
 }
 
 std::shared_ptr<TestConnection> TestBroker::connect() {
-  return std::make_shared<TestConnection>(++last_connection_, loop_);
+  auto connection = std::make_shared<TestConnection>(++last_connection_, loop_);
+  connection->client_id = "test";
+  return connection;
 }
 
 void TestBroker::disconnect(const std::shared_ptr<TestConnection>& connection) { broker_->disconnected(*connection->peer); }
 
 std::uint64_t TestBroker::send_body(TestConnection& on, std::int16_t api_key, std::int16_t version,
                                     protocol::Payload body) {
-  protocol::RequestHeader header;
-  header.api_key = api_key;
-  header.version = version;
-  header.correlation_id = static_cast<std::int32_t>(on.next_sequence);
-  header.client_id = on.client_id;
-  protocol::Encoder encoder(protocol::request_form(api_key, version));
-  protocol::encode_request_header(header, encoder);
-  ByteVector frame = encoder.take_bytes();
-  ByteVector rest = flatten(body);
-  frame.insert(frame.end(), rest.begin(), rest.end());
-  return send_frame(on, std::move(frame));
-}
-
-std::uint64_t TestBroker::send_frame(TestConnection& on, ByteVector frame) {
-  std::uint64_t sequence = on.next_sequence++;
-  protocol::Request request;
-  request.frame = std::make_unique<TestFrame>(std::move(frame));
-  request.peer = on.peer;
-  request.responder = protocol::Responder(on.channel, sequence);
-  request.received = clock_.monotonic();
-  broker_->handle(std::move(request));
-  return sequence;
+  auto sequence = on.send(*broker_, api_key, version, body);
+  if (!sequence) fail_test(sequence.error().message());
+  return *sequence;
 }
 
 TestOutcome TestBroker::send_raw(BytesView frame, std::shared_ptr<TestConnection> on) {
   if (!on) on = first_;
-  return wait(*on, send_frame(*on, to_vector(frame)));
+  return wait(*on, on->send_frame(*broker_, to_vector(frame)));
 }
 
-bool TestBroker::is_done(TestConnection& connection, std::uint64_t sequence) {
-  loop_.run_ready();
-  MutexLock lock(connection.channel->mu);
-  return connection.channel->outcomes.contains(sequence);
-}
+bool TestBroker::is_done(TestConnection& connection, std::uint64_t sequence) { return connection.is_done(sequence); }
 
 TestOutcome TestBroker::wait(TestConnection& connection, std::uint64_t sequence) {
-  for (int round = 0; !is_done(connection, sequence); ++round) {
-    if (round == kRounds) fail_test("no answer within the patience of a test");
-    // An answer from another thread ends the wait; a function for the loop is looked for once a round.
-    MutexLock lock(connection.channel->mu);
-    if (connection.channel->outcomes.contains(sequence)) break;
-    connection.channel->arrived.wait_for(connection.channel->mu, kRound);
-  }
-  MutexLock lock(connection.channel->mu);
-  auto at = connection.channel->outcomes.find(sequence);
-  TestOutcome outcome = std::move(at->second);
-  connection.channel->outcomes.erase(at);
-  return outcome;
+  auto outcome = connection.wait(sequence);
+  if (!outcome) fail_test(outcome.error().message());
+  return *std::move(outcome);
 }
 
 void TestBroker::advance(DurationMs by) {

@@ -14,7 +14,6 @@
 // threads of their own.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,6 +28,7 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "broker/broker.h"
+#include "broker/local_connection.h"
 #include "io/faulty_file_system.h"
 #include "io/gated_file_system_testing.h"
 #include "io/memory_file_system.h"
@@ -37,26 +37,8 @@
 
 namespace cordwood::broker {
 
-// What became of a request.
-struct TestOutcome {
-  enum class Kind { answered, nothing, closed };
-  Kind kind = Kind::answered;
-  ByteVector bytes;           // of an answer, file ranges read
-  std::size_t file_bytes = 0;  // how many of them came as file ranges
-  std::string why;            // of a close
-};
-
-class TestConnection {
- public:
-  TestConnection(std::uint64_t id, Executor& loop);
-
-  std::string client_id = "test";
-  std::shared_ptr<protocol::Peer> peer;
-
-  struct Channel;
-  std::shared_ptr<Channel> channel;
-  std::uint64_t next_sequence = 1;
-};
+using TestOutcome = LocalOutcome;
+using TestConnection = LocalConnection;
 
 // An answer with the bytes that its records point into.
 template <class Response>
@@ -153,7 +135,6 @@ class TestBroker {
 
  private:
   std::uint64_t send_body(TestConnection& on, std::int16_t api_key, std::int16_t version, protocol::Payload body);
-  std::uint64_t send_frame(TestConnection& on, ByteVector frame);
   void start();
 
   ManualClock clock_;
@@ -193,11 +174,8 @@ TestAnswer<Response> Waiting<Response>::get() {
   TestAnswer<Response> answer;
   answer.bytes = std::make_shared<ByteVector>(std::move(outcome.bytes));
   answer.file_bytes = outcome.file_bytes;
-  protocol::Decoder decoder(*answer.bytes, Response::form(version_));
-  decoder.i32();  // correlation id
-  if (protocol::response_header_form(Response::kApiKey, version_) == protocol::Form::flexible) decoder.skip_tagged_fields();
-  decode(answer.message, decoder, version_);
-  if (!decoder.ok() || decoder.remaining() != 0) fail_test(std::string(Response::kName) + " cannot be read");
+  const Result<void> read = read_answer(*answer.bytes, version_, answer.message);
+  if (!read) fail_test(read.error().what);
   return answer;
 }
 

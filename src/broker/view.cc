@@ -17,13 +17,9 @@ std::shared_ptr<Partition> View::find(const TopicPartition& partition) const { r
 bool View::is_loading(const TopicPartition& partition) const {
   return broker_.partitions().is_loading(partition.topic, partition.partition);
 }
+std::shared_ptr<const storage::PartitionLog> View::metadata_log() const { return broker_.controller().metadata_log(); }
 std::vector<storage::LogDirectory> View::directories() const { return broker_.logs().directories(); }
 io::FileSystem& View::files() const { return *broker_.environment().fs; }
-
-std::vector<configs::ConfigEntry> View::settings(const std::string& topic) const {
-  const auto now = image();
-  return configs::describe_topic_configs(config(), *now, now->config({metadata::ResourceType::topic, topic}));
-}
 
 std::vector<GroupView> View::groups() const { return broker_.groups().view_all(); }
 std::optional<GroupView> View::group(const std::string& id) const { return broker_.groups().view(id); }

@@ -71,11 +71,10 @@ class View {
   std::vector<std::shared_ptr<Partition>> partitions() const;
   std::shared_ptr<Partition> find(const TopicPartition& partition) const;  // null: none
   bool is_loading(const TopicPartition& partition) const;
+  // The log of the metadata, which is in none of the above. Its high watermark is what is durable and applied.
+  std::shared_ptr<const storage::PartitionLog> metadata_log() const;
   std::vector<storage::LogDirectory> directories() const;
   io::FileSystem& files() const;
-
-  // Every setting of a topic with its origin, as DescribeConfigs tells it.
-  std::vector<configs::ConfigEntry> settings(const std::string& topic) const;
 
   // All groups, or one of them. A shard of the coordinator is held for a few groups at a time.
   std::vector<GroupView> groups() const;

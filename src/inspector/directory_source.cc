@@ -6,10 +6,10 @@
 #include <set>
 
 #include "base/log.h"
-#include "broker/configs/topic_configs.h"
 #include "broker/directory_claim.h"
 #include "broker/metadata/metadata_log.h"
 #include "inspector/settings_text.h"
+#include "inspector/views/retention_walk.h"
 #include "io/overlay_file_system.h"
 #include "storage/partition_log.h"
 
@@ -46,6 +46,16 @@ Offset least_end_of(const PartitionOnDisk& partition) {
   if (partition.recovery_point) end = std::max(end, *partition.recovery_point);
   if (partition.high_watermark) end = std::max(end, *partition.high_watermark);
   return end;
+}
+
+// Segments of the metadata log go when snapshots hold what they tell, whatever the settings of topics say.
+storage::LogConfig log_config_of(const offline::DataDirectory& data, const std::string& topic) {
+  storage::LogConfig config = data.config_of(topic);
+  if (topic == kMetadataTopicName) {
+    config.cleanup_delete = config.cleanup_compact = false;
+    config.retention_ms = DurationMs{-1};
+  }
+  return config;
 }
 
 api::PartitionState state_by_name(Kind kind) {
@@ -270,7 +280,7 @@ std::shared_ptr<const TopicTable> DirectorySource::topics() {
 }
 
 std::string DirectorySource::cleanup_policy(const std::string& topic) {
-  const storage::LogConfig config = look()->data.config_of(topic);
+  const storage::LogConfig config = log_config_of(look()->data, topic);
   if (config.cleanup_compact) return config.cleanup_delete ? "compact,delete" : "compact";
   return config.cleanup_delete ? "delete" : "none";
 }
@@ -284,8 +294,7 @@ Result<api::Topic> DirectorySource::topic(const std::string& name) {
   topic.name = name;
   topic.internal = facts->internal;
   if (facts->topic_id) topic.topic_id = facts->topic_id->to_string();
-  topic.settings = settings_of(broker::configs::describe_topic_configs(
-      look->data.config, image, image.config({broker::metadata::ResourceType::topic, name})));
+  if (name != kMetadataTopicName) topic.settings = settings_of(look->data.config, image, name);
   const auto known = image.topic(name);
   const auto add_replicas = [](api::PartitionRow& row, const broker::metadata::PartitionState& state) {
     if (state.leader) row.leader = state.leader->value;
@@ -348,7 +357,7 @@ std::shared_ptr<DirectorySource::Opened> DirectorySource::open_log(const std::sh
   opened->on_disk = on_disk;
   const offline::LogDirOnDisk& log_dir = look->data.log_dirs[on_disk.log_dir];
   storage::OpenOptions options;
-  options.config = look->data.config_of(on_disk.partition.topic);
+  options.config = log_config_of(look->data, on_disk.partition.topic);
   options.producer.expiration_ms = look->data.config.producer_id_expiration_ms;
   options.is_metadata_log = on_disk.partition.topic == kMetadataTopicName;
   if (on_disk.log_start) options.log_start_checkpoint = *on_disk.log_start;
@@ -398,7 +407,7 @@ Result<PartitionAt> DirectorySource::partition(const TopicPartition& name) {
   at.fs = &fs_;
   at.directory = on_disk->directory;
   at.log_directory = look->data.log_dirs[on_disk->log_dir].path;
-  at.config = look->data.config_of(name.topic);
+  at.config = log_config_of(look->data, name.topic);
   // The log lives in what was opened for it.
   if (opened->log) at.log = std::shared_ptr<storage::PartitionLog>(opened, opened->log.get());
   at.why_no_log = opened->why_no_log;
@@ -416,6 +425,7 @@ Result<PartitionAt> DirectorySource::partition(const TopicPartition& name) {
     for (const NodeId node : state->replicas) at.replicas.push_back(node.value);
     for (const NodeId node : state->isr) at.isr.push_back(node.value);
   }
+  if (name.topic != kMetadataTopicName) at.settings = settings_of(look->data.config, *look->data.image, name.topic);
   at.retention_check_interval = look->data.config.log_retention_check_interval_ms;
   const auto groups = groups_of(look);
   for (const GroupFacts& group : groups->groups) {
@@ -426,7 +436,7 @@ Result<PartitionAt> DirectorySource::partition(const TopicPartition& name) {
   return at;
 }
 
-std::shared_ptr<storage::PartitionLog> DirectorySource::log(const TopicPartition& name) {
+std::shared_ptr<const storage::PartitionLog> DirectorySource::log(const TopicPartition& name) {
   const auto look = this->look();
   const PartitionOnDisk* on_disk = look->find(name);
   if (on_disk == nullptr) return nullptr;
@@ -439,6 +449,31 @@ PartitionBounds DirectorySource::bounds(const TopicPartition& name) {
   const PartitionOnDisk* on_disk = look->find(name);
   if (on_disk == nullptr) return {};
   return {start_of(*on_disk), look->end_of(*on_disk).value_or(least_end_of(*on_disk))};
+}
+
+std::vector<storage::RetentionVerdict> DirectorySource::retention(const TopicPartition& name, TimestampMs now) {
+  const auto look = this->look();
+  const PartitionOnDisk* on_disk = look->find(name);
+  if (on_disk == nullptr || on_disk->segments.empty()) return {};
+  // By the names and sizes that are known, without a log.
+  PartitionAt at;
+  at.partition = name;
+  at.fs = &fs_;
+  at.directory = on_disk->directory;
+  at.config = log_config_of(look->data, name.topic);
+  ExtentAt extent;
+  extent.log_start = start_of(*on_disk);
+  extent.log_end = look->end_of(*on_disk).value_or(least_end_of(*on_disk));
+  // As at a start: what the only replica has is committed.
+  extent.high_watermark = extent.last_stable = extent.log_end;
+  std::vector<ByteCount> sizes;
+  for (const offline::SegmentOnDisk& segment : on_disk->segments) {
+    if (!extent.segments.empty()) extent.segments.back().next = segment.base_offset;
+    extent.segments.push_back({segment.base_offset, std::max(extent.log_end, segment.base_offset), false, nullptr});
+    sizes.push_back(segment.size);
+  }
+  extent.segments.back().active = true;
+  return judge_segments(at, extent, sizes, storage::RetentionLimits::of(at.config), now, 0, extent.segments.size()).verdicts;
 }
 
 std::shared_ptr<const DirectoryGroups> DirectorySource::groups_of(const std::shared_ptr<const Look>& look) {

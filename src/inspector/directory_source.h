@@ -34,8 +34,9 @@ class DirectorySource final : public Source {
   std::string cleanup_policy(const std::string& topic) override;
   Result<api::Topic> topic(const std::string& name) override;
   Result<PartitionAt> partition(const TopicPartition& partition) override;
-  std::shared_ptr<storage::PartitionLog> log(const TopicPartition& partition) override;
+  std::shared_ptr<const storage::PartitionLog> log(const TopicPartition& partition) override;
   PartitionBounds bounds(const TopicPartition& partition) override;
+  std::vector<storage::RetentionVerdict> retention(const TopicPartition& partition, TimestampMs now) override;
   Result<std::vector<GroupFacts>> groups() override;
   Result<GroupFacts> group(const std::string& name) override;
   std::optional<api::PartitionTick> partition_tick(const TopicPartition& partition) override;

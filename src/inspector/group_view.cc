@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace cordwood::inspector {
 namespace {
 
+// Of the segment that `offset` lies in: the last one reaches as far as anybody knows.
 const storage::RetentionVerdict* verdict_of(const std::vector<storage::RetentionVerdict>& verdicts, Offset offset) {
-  const auto at = std::ranges::find_if(verdicts, [&](const storage::RetentionVerdict& verdict) {
-    return verdict.segment.base_offset <= offset && offset < verdict.segment.next_offset;
-  });
-  return at == verdicts.end() ? nullptr : &*at;
+  const auto base = [](const storage::RetentionVerdict& verdict) { return verdict.segment.base_offset; };
+  const auto above = std::ranges::upper_bound(verdicts, offset, {}, base);
+  return above == verdicts.begin() ? nullptr : &*std::prev(above);
 }
 
 std::string jump(Offset from, Offset to) {
@@ -58,6 +59,10 @@ api::GroupOffset view_offset(const GroupCommit& commit, const PartitionBounds& b
     view.standing = api::OffsetStanding::within;
     view.says = fmt::format("It has {} offsets still to read.", (end - commit.offset).value);
   }
+  if (view.standing == api::OffsetStanding::behind_start) {
+    view.warned = true;
+    view.warning = "retention has deleted what it wants next";
+  }
   const bool in_range = commit.offset >= start && commit.offset <= end;
   if (in_range) {
     view.earliest = view.latest = view.none = fmt::format("nothing: the position {} is there, and is read on from", commit.offset);
@@ -68,22 +73,23 @@ api::GroupOffset view_offset(const GroupCommit& commit, const PartitionBounds& b
   if (view.standing == api::OffsetStanding::within) {
     if (const storage::RetentionVerdict* verdict = verdict_of(verdicts, commit.offset)) {
       if (verdict->goes) {
+        view.warned = true;
+        view.warning = "the next check of retention deletes what it wants next";
         view.overtaken_at_ms = now.value;
         view.says += " The next check of retention deletes what it wants next.";
       } else if (verdict->goes_at) {
         view.overtaken_at_ms = verdict->goes_at->value;
         view.says += fmt::format(" Should it stand still, retention deletes what it wants next at {}.", storage::describe_time(*verdict->goes_at));
+        const std::int64_t soon = std::max<std::int64_t>(verdict->limits.retention_ms.value, 0) / 10;
+        if (verdict->goes_at->value - now.value <= soon) {
+          view.warned = true;
+          view.warning = fmt::format("retention deletes what it wants next at {}, in less than a tenth of retention.ms",
+                                     storage::describe_time(*verdict->goes_at));
+        }
       }
     }
   }
   return view;
-}
-
-bool is_overtaken_soon(const api::GroupOffset& offset, const std::vector<storage::RetentionVerdict>& verdicts, TimestampMs now) {
-  if (offset.standing == api::OffsetStanding::behind_start) return true;
-  if (!offset.overtaken_at_ms) return false;
-  const std::int64_t retention = verdicts.empty() ? 0 : verdicts.front().limits.retention_ms.value;
-  return *offset.overtaken_at_ms - now.value <= std::max<std::int64_t>(retention, 0) / 10;
 }
 
 }  // namespace cordwood::inspector

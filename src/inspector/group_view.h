@@ -12,11 +12,9 @@
 
 namespace cordwood::inspector {
 
-// One position. `verdicts`: of the partition's segments, oldest first; empty where they are not known.
+// One position. `verdicts`: of the partition's segments, oldest first; empty where they are not known. It is warned of when what it
+// wants next is gone, or goes within a tenth of retention.ms.
 api::GroupOffset view_offset(const GroupCommit& commit, const PartitionBounds& bounds,
                              const std::vector<storage::RetentionVerdict>& verdicts, TimestampMs now);
-
-// Whether it deserves a warning: what it wants next is gone, or goes within a tenth of retention.ms.
-bool is_overtaken_soon(const api::GroupOffset& offset, const std::vector<storage::RetentionVerdict>& verdicts, TimestampMs now);
 
 }  // namespace cordwood::inspector

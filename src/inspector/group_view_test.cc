@@ -54,17 +54,17 @@ TEST(GroupView, TellsWhenRetentionOvertakes) {
   const std::vector<storage::RetentionVerdict> verdicts{segment(6, 10, true, {}), segment(10, 14, false, 1'005'000), segment(14, 16, false, 1'090'000)};
   const api::GroupOffset gone_soon = view_offset(at(8), bounds(6, 16), verdicts, kNow);
   EXPECT_EQ(gone_soon.overtaken_at_ms, kNow.value);
-  EXPECT_TRUE(is_overtaken_soon(gone_soon, verdicts, kNow));
+  EXPECT_TRUE(gone_soon.warned);
   const api::GroupOffset soon = view_offset(at(10), bounds(6, 16), verdicts, kNow);
   EXPECT_EQ(soon.overtaken_at_ms, 1'005'000);
-  EXPECT_TRUE(is_overtaken_soon(soon, verdicts, kNow));
+  EXPECT_TRUE(soon.warned);
   const api::GroupOffset later = view_offset(at(15), bounds(6, 16), verdicts, kNow);
   EXPECT_EQ(later.overtaken_at_ms, 1'090'000);
-  EXPECT_FALSE(is_overtaken_soon(later, verdicts, kNow));
+  EXPECT_FALSE(later.warned);
   const api::GroupOffset done = view_offset(at(16), bounds(6, 16), verdicts, kNow);
   EXPECT_FALSE(done.overtaken_at_ms);
-  EXPECT_FALSE(is_overtaken_soon(done, verdicts, kNow));
-  EXPECT_TRUE(is_overtaken_soon(view_offset(at(3), bounds(6, 16), verdicts, kNow), verdicts, kNow));
+  EXPECT_FALSE(done.warned);
+  EXPECT_TRUE(view_offset(at(3), bounds(6, 16), verdicts, kNow).warned);
 }
 
 }  // namespace

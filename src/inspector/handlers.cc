@@ -6,17 +6,16 @@
 #include <map>
 #include <numeric>
 
-#include "inspector/demos/demos.h"
 #include "inspector/group_view.h"
+#include "inspector/views/partition_checks.h"
 #include "inspector/views/segment_maps.h"
 #include "inspector/views/views.h"
 
 namespace cordwood::inspector {
 namespace {
 
-// Logs of a directory that are opened for the positions of one group, and logs of a broker that are asked for those of a page.
-constexpr std::size_t kMostLogsOpened = 8;
-constexpr std::size_t kMostLogsAsked = 200;
+// Partitions whose retention is asked for in one answer about groups.
+constexpr std::size_t kMostRetentionsAsked = 500;
 
 Error refused() { return {Errc::unsupported, "this is a directory: it is read, and never changed"}; }
 
@@ -50,10 +49,37 @@ std::vector<std::size_t> matching(const std::vector<Item>& items, const std::opt
   return found;
 }
 
+// The positions of groups as the list and the page of one group show them. Of a partition that several groups read, the verdicts
+// of retention are made once.
+class Positions {
+ public:
+  Positions(Source& source, TimestampMs now) : source_(source), now_(now) {}
+
+  api::GroupOffset view(const GroupCommit& commit) {
+    const PartitionBounds bounds = source_.bounds(commit.partition);
+    const bool lags = bounds.log_end && commit.offset < *bounds.log_end;
+    return view_offset(commit, bounds, lags ? verdicts_of(commit.partition) : unknown_, now_);
+  }
+
+ private:
+  const std::vector<storage::RetentionVerdict>& verdicts_of(const TopicPartition& partition) {
+    const auto known = verdicts_.find(partition);
+    if (known != verdicts_.end()) return known->second;
+    if (verdicts_.size() >= kMostRetentionsAsked) return unknown_;
+    return verdicts_.emplace(partition, source_.retention(partition, now_)).first->second;
+  }
+
+  Source& source_;
+  const TimestampMs now_;
+  std::map<TopicPartition, std::vector<storage::RetentionVerdict>> verdicts_;
+  const std::vector<storage::RetentionVerdict> unknown_;
+};
+
 }  // namespace
 
 SourceHandlers::SourceHandlers(Source& source, Actions* actions, const Clock& clock, std::string version)
-    : source_(source), actions_(actions), clock_(clock), version_(std::move(version)), maps_(std::make_unique<SegmentMaps>(clock)) {}
+    : source_(source), actions_(actions), clock_(clock), version_(std::move(version)), maps_(std::make_unique<SegmentMaps>(clock)),
+      checks_(std::make_unique<PartitionChecks>()) {}
 
 SourceHandlers::~SourceHandlers() = default;
 
@@ -109,7 +135,7 @@ Result<api::Topic> SourceHandlers::topic(const api::TopicQuery& query) { return 
 
 Result<api::Partition> SourceHandlers::partition(const api::PartitionQuery& query) {
   const PartitionAt at = TRY(find(query.topic, query.partition));
-  return view_partition(at, query, clock_.now());
+  return view_partition(at, query, {*maps_, *checks_}, clock_.now());
 }
 
 Result<api::SegmentMap> SourceHandlers::segment_map(const api::SegmentMapQuery& query) {
@@ -164,17 +190,7 @@ Result<api::GroupPage> SourceHandlers::groups(const api::GroupsQuery& query) {
   const TimestampMs now = clock_.now();
   api::GroupPage answer;
   answer.total = static_cast<std::int64_t>(found.size());
-  // Of a partition that several groups read, the verdicts are made once.
-  std::map<TopicPartition, std::vector<storage::RetentionVerdict>> verdicts;
-  const std::vector<storage::RetentionVerdict> unknown;
-  const auto verdicts_of = [&](const TopicPartition& partition) -> const std::vector<storage::RetentionVerdict>& {
-    const auto known = verdicts.find(partition);
-    if (known != verdicts.end()) return known->second;
-    if (source_.mode() != api::Mode::broker || verdicts.size() >= kMostLogsAsked) return unknown;
-    const auto log = source_.log(partition);
-    auto explained = log == nullptr ? Result<std::vector<storage::RetentionVerdict>>(unknown) : log->explain_retention(now);
-    return verdicts.emplace(partition, explained ? *std::move(explained) : unknown).first->second;
-  };
+  Positions positions(source_, now);
   for (std::size_t i = page.from; i < found.size() && answer.rows.size() < page.limit; ++i) {
     const GroupFacts& facts = all[found[i]];
     api::GroupRow& row = answer.rows.emplace_back();
@@ -186,12 +202,9 @@ Result<api::GroupPage> SourceHandlers::groups(const api::GroupsQuery& query) {
     row.partitions = static_cast<std::int64_t>(facts.commits.size());
     std::optional<std::int64_t> lag;
     for (const GroupCommit& commit : facts.commits) {
-      const PartitionBounds bounds = source_.bounds(commit.partition);
-      const bool lags = bounds.log_end && commit.offset < *bounds.log_end;
-      const std::vector<storage::RetentionVerdict>& known = lags ? verdicts_of(commit.partition) : unknown;
-      const api::GroupOffset offset = view_offset(commit, bounds, known, now);
+      const api::GroupOffset offset = positions.view(commit);
       if (offset.lag) lag = lag.value_or(0) + *offset.lag;
-      if (is_overtaken_soon(offset, known, now)) ++row.warnings;
+      if (offset.warned) ++row.warnings;
     }
     row.lag = lag;
   }
@@ -225,19 +238,9 @@ Result<api::Group> SourceHandlers::group(const api::GroupQuery& query) {
       shown.assignment.back().partitions.push_back(partition.partition.value);
     }
   }
-  const std::size_t most_logs = source_.mode() == api::Mode::broker ? kMostLogsAsked : kMostLogsOpened;
-  std::size_t logs = 0;
+  Positions positions(source_, now);
   for (const GroupCommit& commit : facts.commits) {
-    PartitionBounds bounds = source_.bounds(commit.partition);
-    std::vector<storage::RetentionVerdict> verdicts;
-    if (bounds.log_end && logs < most_logs) {
-      ++logs;
-      if (const auto log = source_.log(commit.partition)) {
-        bounds = {log->log_start_offset(), log->high_watermark()};
-        if (auto explained = log->explain_retention(now)) verdicts = *std::move(explained);
-      }
-    }
-    api::GroupOffset& shown = group.offsets.emplace_back(view_offset(commit, bounds, verdicts, now));
+    api::GroupOffset& shown = group.offsets.emplace_back(positions.view(commit));
     const auto reader = readers.find(commit.partition);
     if (reader != readers.end()) shown.member = reader->second;
   }
@@ -264,8 +267,8 @@ Result<api::Done> SourceHandlers::maintain(const api::MaintainQuery& query, cons
   return actions_->maintain(query, body);
 }
 
-Result<api::DemoList> SourceHandlers::demos(const api::DemosQuery&) { return list_demos(); }
+Result<api::DemoList> SourceHandlers::demos(const api::DemosQuery&) { return demos_.list(); }
 
-Result<api::Demo> SourceHandlers::demo(const api::DemoQuery& query) { return run_demo(query.name); }
+Result<api::Demo> SourceHandlers::demo(const api::DemoQuery& query) { return demos_.run(query.name); }
 
 }  // namespace cordwood::inspector

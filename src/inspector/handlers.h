@@ -7,10 +7,12 @@
 #include "base/clock.h"
 #include "inspector/actions.h"
 #include "inspector/api.h"
+#include "inspector/demos/demos.h"
 #include "inspector/source.h"
 
 namespace cordwood::inspector {
 
+class PartitionChecks;
 class SegmentMaps;
 
 // Threads: any, several at once.
@@ -50,6 +52,8 @@ class SourceHandlers final : public api::Handlers {
   const Clock& clock_;
   const std::string version_;
   std::unique_ptr<SegmentMaps> maps_;
+  std::unique_ptr<PartitionChecks> checks_;
+  Demos demos_;
 };
 
 }  // namespace cordwood::inspector

@@ -2,6 +2,7 @@
 #include "inspector/http_server.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <zlib.h>
 
 #include <array>
@@ -101,7 +102,10 @@ class WorkerPool {
     MutexLock lock(mu_);
     if (stopped_) return;
     jobs_.push_back(std::move(job));
-    if (threads_.size() < wanted_ && idle_ < jobs_.size()) threads_.emplace_back([this] { run(); });
+    if (threads_.size() < wanted_ && idle_ < jobs_.size()) {
+      threads_.emplace_back([this] { run(); });
+      ::pthread_setname_np(threads_.back().native_handle(), "insp-answers");
+    }
     changed_.notify_one();
   }
   // What has begun is finished; the rest never runs.
@@ -570,6 +574,7 @@ void HttpServer::start(HttpService& service) {
   impl.keeps_running.emplace(impl.io.get_executor());
   impl.accept();
   impl.thread = std::thread([&impl] { impl.io.run(); });
+  ::pthread_setname_np(impl.thread.native_handle(), "insp-conns");
 }
 
 void HttpServer::stop() {

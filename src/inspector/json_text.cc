@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "inspector/sentences.h"
+
 namespace cordwood::inspector {
 namespace {
 
@@ -62,6 +64,8 @@ void write_string(std::string& out, std::string_view text) {
   }
   out += '"';
 }
+
+void write_sentence(std::string& out, std::string_view text) { write_string(out, with_separators(text)); }
 
 void write_int(std::string& out, std::int64_t value) { out += fmt::format_int(value).c_str(); }
 

@@ -14,6 +14,8 @@ namespace cordwood::inspector {
 
 // With quotes. What is no UTF-8 becomes U+FFFD.
 void write_string(std::string& out, std::string_view text);
+// The same; its numbers get a comma at each thousand: sentences.h.
+void write_sentence(std::string& out, std::string_view text);
 void write_int(std::string& out, std::int64_t value);
 // As text, for JavaScript.
 void write_long(std::string& out, std::int64_t value);

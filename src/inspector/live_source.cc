@@ -19,6 +19,10 @@ constexpr DurationMs kSampleDistance{200};
 // Samples that are further apart say nothing of now.
 constexpr DurationMs kLongestRateWindow{6'000};
 
+// The log of the metadata: no topic of the image, and no partition of the table.
+constexpr std::string_view kMetadataLogTopic = "__cluster_metadata";
+bool is_metadata(const TopicPartition& name) { return name.topic == kMetadataLogTopic && name.partition == PartitionId{0}; }
+
 bool is_internal(std::string_view topic) { return topic.starts_with("__"); }
 
 RateMeter::Counts counts_of(const broker::Partition& partition) {
@@ -107,7 +111,7 @@ std::shared_ptr<const TopicTable> LiveSource::topics() {
   const auto partitions = view_.partitions();
   auto table = std::make_shared<TopicTable>();
   table->taken = now;
-  table->topics.reserve(image->topics.size());
+  table->topics.reserve(image->topics.size() + 1);
   std::unordered_map<std::string_view, TopicFacts*> by_name;
   std::unordered_map<std::string_view, std::int64_t> online;
   for (const auto& [name, topic] : image->topics) {
@@ -141,6 +145,15 @@ std::shared_ptr<const TopicTable> LiveSource::topics() {
     }
     sample.emplace(partition.get(), counts);
   }
+  const auto metadata = view_.metadata_log();
+  TopicFacts& facts = table->topics.emplace_back();
+  facts.name = kMetadataLogTopic;
+  facts.topic_id = kMetadataTopicId;
+  facts.internal = true;
+  facts.partitions = 1;
+  facts.records = (metadata->log_end_offset() - metadata->log_start_offset()).value;
+  facts.size_bytes = metadata->size().value;
+  std::ranges::sort(table->topics, {}, &TopicFacts::name);
   meter_.add(now, std::move(sample));
   table->groups = static_cast<std::int64_t>(view_.group_count());
   table_ = table;
@@ -153,6 +166,7 @@ std::optional<RateMeter::Rate> LiveSource::rate_of(const broker::Partition& part
 }
 
 std::string LiveSource::cleanup_policy(const std::string& topic) {
+  if (topic == kMetadataLogTopic) return "none";
   const storage::LogConfig config = broker::configs::make_log_config(view_.config(), *view_.image(), topic);
   if (config.cleanup_compact) return config.cleanup_delete ? "compact,delete" : "compact";
   return config.cleanup_delete ? "delete" : "none";
@@ -165,6 +179,7 @@ api::PartitionState LiveSource::state_of(const TopicPartition& name, const broke
 }
 
 Result<api::Topic> LiveSource::topic(const std::string& name) {
+  if (name == kMetadataLogTopic) return metadata_topic();
   topics();  // so that there is something to compare with when rates are wanted
   const auto image = view_.image();
   const auto state = image->topic(name);
@@ -173,7 +188,7 @@ Result<api::Topic> LiveSource::topic(const std::string& name) {
   topic.name = name;
   topic.topic_id = state->id.to_string();
   topic.internal = is_internal(name);
-  topic.settings = settings_of(view_.settings(name));
+  topic.settings = settings_of(view_.config(), *image, name);
   for (const auto& [id, replicated] : state->partitions) {
     api::PartitionRow& row = topic.partitions.emplace_back();
     const TopicPartition partition_name{name, id};
@@ -205,7 +220,44 @@ Result<api::Topic> LiveSource::topic(const std::string& name) {
   return topic;
 }
 
+// It is read and written by the controller alone: this broker leads it.
+api::Topic LiveSource::metadata_topic() const {
+  const auto log = view_.metadata_log();
+  api::Topic topic;
+  topic.name = kMetadataLogTopic;
+  topic.topic_id = kMetadataTopicId.to_string();
+  topic.internal = true;
+  api::PartitionRow& row = topic.partitions.emplace_back();
+  row.state = api::PartitionState::online;
+  row.directory = log->directory();
+  row.leader = view_.config().node_id.value;
+  row.replicas = row.isr = {view_.config().node_id.value};
+  row.log_start = log->log_start_offset().value;
+  row.high_watermark = log->high_watermark().value;
+  row.log_end = log->log_end_offset().value;
+  row.size_bytes = log->size().value;
+  row.segments = static_cast<std::int64_t>(log->segments().size());
+  return topic;
+}
+
+PartitionAt LiveSource::metadata_partition() const {
+  PartitionAt at;
+  at.partition = {std::string(kMetadataLogTopic), PartitionId{0}};
+  at.topic_id = kMetadataTopicId;
+  at.fs = &view_.files();
+  at.is_live = true;
+  at.log = view_.metadata_log();
+  at.directory = at.log->directory();
+  at.log_directory = io::Path(io::parent_of(at.directory));
+  at.config = at.log->config();
+  at.leader = view_.config().node_id.value;
+  at.replicas = at.isr = {view_.config().node_id.value};
+  at.retention_check_interval = view_.config().log_retention_check_interval_ms;
+  return at;
+}
+
 Result<PartitionAt> LiveSource::partition(const TopicPartition& name) {
+  if (is_metadata(name)) return metadata_partition();
   const auto image = view_.image();
   const auto topic = image->topic(name.topic);
   const broker::metadata::PartitionState* state = image->partition(name);
@@ -237,25 +289,33 @@ Result<PartitionAt> LiveSource::partition(const TopicPartition& name) {
   for (broker::CommittedView& committed : view_.committed_in(name)) {
     at.groups.push_back({std::move(committed.group), committed.committed, committed.committed_at});
   }
+  at.settings = settings_of(view_.config(), *image, name.topic);
   at.retention_check_interval = view_.config().log_retention_check_interval_ms;
   return at;
 }
 
-std::shared_ptr<storage::PartitionLog> LiveSource::log(const TopicPartition& name) {
+std::shared_ptr<const storage::PartitionLog> LiveSource::log(const TopicPartition& name) {
+  if (is_metadata(name)) return view_.metadata_log();
   const auto partition = view_.find(name);
   return partition == nullptr ? nullptr : partition->log();
 }
 
 PartitionBounds LiveSource::bounds(const TopicPartition& name) {
-  const auto partition = view_.find(name);
-  if (partition == nullptr) return {};
-  return {partition->log()->log_start_offset(), partition->log()->high_watermark()};
+  const auto log = this->log(name);
+  if (log == nullptr) return {};
+  return {log->log_start_offset(), log->high_watermark()};
+}
+
+std::vector<storage::RetentionVerdict> LiveSource::retention(const TopicPartition& name, TimestampMs now) {
+  const auto log = this->log(name);
+  auto verdicts = log == nullptr ? Result<std::vector<storage::RetentionVerdict>>(Error{Errc::not_found, ""}) : log->explain_retention(now);
+  return verdicts ? *std::move(verdicts) : std::vector<storage::RetentionVerdict>();
 }
 
 std::optional<api::PartitionTick> LiveSource::partition_tick(const TopicPartition& name) {
-  const auto partition = view_.find(name);
-  if (partition == nullptr) return {};
-  const storage::PartitionLog& log = *partition->log();
+  const auto held = this->log(name);
+  if (held == nullptr) return {};
+  const storage::PartitionLog& log = *held;
   api::PartitionTick tick;
   tick.log_start = log.log_start_offset().value;
   tick.high_watermark = log.high_watermark().value;
@@ -268,7 +328,9 @@ std::optional<api::PartitionTick> LiveSource::partition_tick(const TopicPartitio
     tick.active_segment = segments.back().base_offset.value;
     tick.active_bytes = segments.back().size.value;
   }
-  if (const auto rate = rate_of(*partition)) {
+  const auto partition = view_.find(name);
+  const auto rate = partition == nullptr ? std::nullopt : rate_of(*partition);
+  if (rate) {
     tick.records_per_second = rate->records_per_second;
     tick.bytes_per_second = rate->bytes_per_second;
   }

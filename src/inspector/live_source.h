@@ -50,14 +50,18 @@ class LiveSource final : public Source {
   std::string cleanup_policy(const std::string& topic) override;
   Result<api::Topic> topic(const std::string& name) override;
   Result<PartitionAt> partition(const TopicPartition& partition) override;
-  std::shared_ptr<storage::PartitionLog> log(const TopicPartition& partition) override;
+  std::shared_ptr<const storage::PartitionLog> log(const TopicPartition& partition) override;
   PartitionBounds bounds(const TopicPartition& partition) override;
+  std::vector<storage::RetentionVerdict> retention(const TopicPartition& partition, TimestampMs now) override;
   Result<std::vector<GroupFacts>> groups() override;
   Result<GroupFacts> group(const std::string& name) override;
   std::optional<api::PartitionTick> partition_tick(const TopicPartition& partition) override;
 
  private:
   std::optional<RateMeter::Rate> rate_of(const broker::Partition& partition) EXCLUDES(mu_);
+  // The log of the metadata as a topic of one partition.
+  api::Topic metadata_topic() const;
+  PartitionAt metadata_partition() const;
   api::PartitionState state_of(const TopicPartition& name, const broker::Partition* partition) const;
 
   const broker::View& view_;

@@ -9,6 +9,7 @@
 #include "inspector/actions.h"
 #include "inspector/metrics.h"
 #include "inspector/ticker.h"
+#include "inspector/views/views.h"
 #include "protocol/messages/offset_commit.h"
 
 namespace cordwood::inspector {
@@ -67,6 +68,33 @@ TEST_F(LiveSourceTest, ShowsTopicsAndWhatTheyHold) {
   EXPECT_EQ(at.log, broker_->partitions().find({"orders", PartitionId{1}})->log());
   EXPECT_TRUE(at.is_live);
   EXPECT_EQ(at.topic_partitions, 3);
+}
+
+TEST_F(LiveSourceTest, ShowsTheLogOfTheMetadata) {
+  broker_.create_topic("orders", 3);
+  const auto table = source_.topics();
+  const TopicFacts* facts = table->find("__cluster_metadata");
+  ASSERT_NE(facts, nullptr);
+  EXPECT_TRUE(facts->internal);
+  EXPECT_GT(facts->records, 4);
+  const api::Topic topic = source_.topic("__cluster_metadata").value();
+  ASSERT_EQ(topic.partitions.size(), 1u);
+  EXPECT_EQ(topic.partitions[0].log_end, topic.partitions[0].log_start + facts->records);
+  const TopicPartition name{"__cluster_metadata", PartitionId{0}};
+  const PartitionAt at = source_.partition(name).value();
+  EXPECT_TRUE(at.directory.ends_with("/__cluster_metadata-0"));
+  EXPECT_EQ(source_.bounds(name).log_end, Offset{*topic.partitions[0].high_watermark});
+  EXPECT_EQ(source_.partition_tick(name)->segments, 1);
+  // Its records are decoded; the one of the topic is among them.
+  const auto page = view_records(at, {"__cluster_metadata", 0, at.log->log_start_offset().value, 200});
+  ASSERT_TRUE(page) << page.error().message();
+  const bool has_topic = std::ranges::any_of(page->rows, [](const api::LogRecord& record) {
+    return record.value && record.value->decoded && record.value->decoded->find("\"orders\"") != std::string::npos;
+  });
+  EXPECT_TRUE(has_topic);
+  // And nobody changes it from here.
+  EXPECT_FALSE(actions_.maintain({"__cluster_metadata", 0}, {api::MaintenanceKind::roll}));
+  EXPECT_EQ(source_.partition({"__cluster_metadata", PartitionId{1}}).error().code, Errc::not_found);
 }
 
 TEST_F(LiveSourceTest, MeasuresRatesBetweenTwoLooks) {

@@ -36,9 +36,10 @@ struct PartitionAt {
   io::Path directory;      // of the partition
   io::Path log_directory;  // its parent, with the checkpoint files
   storage::LogConfig config;
+  std::vector<api::Setting> settings;  // the same for people, with their origins
   // The broker's own, to be read only; or, of a directory, one that was opened by the broker's code on a file system whose changes
   // stay in memory. Null where it could not be opened: then the files are shown as they are.
-  std::shared_ptr<storage::PartitionLog> log;
+  std::shared_ptr<const storage::PartitionLog> log;
   std::string why_no_log;
   std::optional<Offset> cleaned_to;  // of cleaner-offset-checkpoint
   std::optional<storage::CleanerStatus> cleaner;  // of a broker that runs: LogCleaner::status()

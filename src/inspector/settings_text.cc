@@ -1,7 +1,10 @@
 #include "inspector/settings_text.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "broker/configs/topic_configs.h"
 
 namespace cordwood::inspector {
 namespace {
@@ -43,29 +46,42 @@ constexpr std::array kWords{
     SettingWords{"unclean.leader.election.enable", "Whether a replica that has not everything may lead: records can be lost then."},
 };
 
-std::string_view source_words(const ConfigEntry& entry) {
-  switch (entry.source) {
+}  // namespace
+
+const char* source_words(ConfigSource source) {
+  switch (source) {
     case ConfigSource::dynamic_topic: return "topic";
-    case ConfigSource::dynamic_broker:
-    case ConfigSource::dynamic_default_broker: return "broker default";
+    case ConfigSource::dynamic_broker: return "dynamic broker";
+    case ConfigSource::dynamic_default_broker: return "dynamic default broker";
     case ConfigSource::static_broker: return "server.properties";
     default: return "default";
   }
 }
 
-}  // namespace
+const char* source_words(storage::SettingSource source) {
+  switch (source) {
+    case storage::SettingSource::default_value: return source_words(ConfigSource::default_value);
+    case storage::SettingSource::static_broker: return source_words(ConfigSource::static_broker);
+    case storage::SettingSource::dynamic_cluster: return source_words(ConfigSource::dynamic_default_broker);
+    case storage::SettingSource::dynamic_broker: return source_words(ConfigSource::dynamic_broker);
+    case storage::SettingSource::topic: return source_words(ConfigSource::dynamic_topic);
+  }
+  return "";
+}
 
-std::vector<api::Setting> settings_of(const std::vector<ConfigEntry>& entries) {
+std::vector<api::Setting> settings_of(const broker::Config& config, const broker::metadata::Image& image, const std::string& topic) {
+  const auto& overrides = image.config({broker::metadata::ResourceType::topic, topic});
   std::vector<api::Setting> settings;
-  for (const ConfigEntry& entry : entries) {
-    for (const SettingWords& words : kWords) {
-      if (entry.name != words.name) continue;
-      api::Setting& setting = settings.emplace_back();
-      setting.name = entry.name;
-      setting.value = entry.value.value_or("");
-      setting.source = source_words(entry);
-      setting.says = words.says;
-    }
+  for (const ConfigEntry& entry : broker::configs::describe_topic_configs(config, image, overrides)) {
+    const auto* words = std::ranges::find(kWords, entry.name, &SettingWords::name);
+    if (words == kWords.end()) continue;
+    const broker::configs::SettingOrigin origin = broker::configs::origin_of_topic_setting(config, image, overrides, entry.name);
+    api::Setting& setting = settings.emplace_back();
+    setting.name = entry.name;
+    setting.value = entry.value.value_or("");
+    setting.source = source_words(origin.source);
+    setting.says = words->says;
+    if (!origin.given_as.empty() && origin.given_as != entry.name) setting.given_as = origin.given_as;
   }
   return settings;
 }

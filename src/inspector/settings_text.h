@@ -4,12 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "broker/config.h"
 #include "broker/configs/config_entry.h"
+#include "broker/metadata/image.h"
 #include "inspector/api.h"
+#include "storage/log_config.h"
 
 namespace cordwood::inspector {
 
-// In the order given. Settings that concern no log are left out.
-std::vector<api::Setting> settings_of(const std::vector<broker::configs::ConfigEntry>& entries);
+// Those that concern logs, in the order in which Kafka lists them.
+std::vector<api::Setting> settings_of(const broker::Config& config, const broker::metadata::Image& image, const std::string& topic);
+
+// As api::Setting::source says it.
+const char* source_words(broker::configs::ConfigSource source);
+const char* source_words(storage::SettingSource source);
 
 }  // namespace cordwood::inspector

@@ -15,6 +15,7 @@
 #include "base/uuid.h"
 #include "inspector/api.h"
 #include "inspector/partition_at.h"
+#include "storage/retention.h"
 
 namespace cordwood::inspector {
 
@@ -90,8 +91,10 @@ class Source {
   // Errors: not_found.
   virtual Result<PartitionAt> partition(const TopicPartition& partition) = 0;
   // Its log alone. Null: there is none, or it cannot be opened. Of a directory it may have to be opened for that.
-  virtual std::shared_ptr<storage::PartitionLog> log(const TopicPartition& partition) = 0;
+  virtual std::shared_ptr<const storage::PartitionLog> log(const TopicPartition& partition) = 0;
   virtual PartitionBounds bounds(const TopicPartition& partition) = 0;
+  // What retention makes of its segments, oldest first; nothing where that is not known. No log is opened for it.
+  virtual std::vector<storage::RetentionVerdict> retention(const TopicPartition& partition, TimestampMs now) = 0;
   virtual Result<std::vector<GroupFacts>> groups() = 0;
   // Errors: not_found.
   virtual Result<GroupFacts> group(const std::string& name) = 0;

@@ -204,8 +204,11 @@ void RetentionWalk::explain_stay(RetentionVerdict& verdict) {
 std::string describe(const RetentionVerdict& verdict) {
   const RetentionSegment& segment = verdict.segment;
   const RetentionLimits& limits = verdict.limits;
-  const std::string what = fmt::format("{}segment {} (offsets {} to {}, {} bytes)", segment.active ? "active " : "",
-                                       segment.base_offset, segment.base_offset, segment.next_offset.value - 1, segment.size);
+  const std::string offsets = segment.next_offset > segment.base_offset
+                                  ? fmt::format("offsets {} to {}", segment.base_offset, segment.next_offset.value - 1)
+                                  : std::string("no offset yet");
+  const std::string what =
+      fmt::format("{}segment {} ({}, {} bytes)", segment.active ? "active " : "", segment.base_offset, offsets, segment.size);
   const std::string by_time = setting("retention.ms", limits.retention_ms.value, limits.retention_ms_source);
   const std::string by_size = setting("retention.bytes", limits.retention_bytes.value, limits.retention_bytes_source);
   if (verdict.goes) {

@@ -109,25 +109,14 @@ class Reader {
     CHECK(key != nullptr, "{} is in the table of topic settings", name);
     return effective_value(config_, image_, overrides_, *key);
   }
-  // Where the value of `name` comes from: its own override, or the first of the broker's keys that stands behind it.
   storage::SettingSource source(std::string_view name) const {
-    const TopicKey* key = find_topic_key(name);
-    if (auto at = overrides_.find(std::string(name)); at != overrides_.end() && read_config_value(*key, at->second)) {
-      return storage::SettingSource::topic;
+    switch (origin_of_topic_setting(config_, image_, overrides_, name).source) {
+      case ConfigSource::dynamic_topic: return storage::SettingSource::topic;
+      case ConfigSource::dynamic_broker: return storage::SettingSource::dynamic_broker;
+      case ConfigSource::dynamic_default_broker: return storage::SettingSource::dynamic_cluster;
+      case ConfigSource::static_broker: return storage::SettingSource::static_broker;
+      default: return storage::SettingSource::default_value;
     }
-    for (const std::string& broker_key : broker_synonym_names(key->broker_key)) {
-      for (const ConfigSynonym& synonym : broker_synonyms(config_, image_, broker_key)) {
-        if (synonym.name != broker_key) continue;
-        switch (synonym.source) {
-          case ConfigSource::dynamic_broker: return storage::SettingSource::dynamic_broker;
-          case ConfigSource::dynamic_default_broker: return storage::SettingSource::dynamic_cluster;
-          case ConfigSource::static_broker: return storage::SettingSource::static_broker;
-          default: break;
-        }
-        break;
-      }
-    }
-    return storage::SettingSource::default_value;
   }
   std::int64_t integer(std::string_view name) const { return whole(value(name)).value_or(0); }
   ByteCount bytes(std::string_view name) const { return {integer(name)}; }
@@ -231,6 +220,23 @@ std::vector<ConfigEntry> describe_topic_configs(const Config& config, const Imag
     entries.push_back(std::move(entry));
   }
   return entries;
+}
+
+SettingOrigin origin_of_topic_setting(const Config& config, const Image& image, const ConfigValues& overrides, std::string_view name) {
+  const TopicKey* key = find_topic_key(name);
+  if (key == nullptr) return {};
+  if (const auto at = overrides.find(std::string(name)); at != overrides.end() && read_config_value(*key, at->second)) {
+    return {ConfigSource::dynamic_topic, std::string(name)};
+  }
+  if (key->broker_key == nullptr) return {};
+  for (const std::string& broker_key : broker_synonym_names(key->broker_key)) {
+    for (const ConfigSynonym& synonym : broker_synonyms(config, image, broker_key)) {
+      if (synonym.name != broker_key) continue;
+      if (synonym.source != ConfigSource::default_value) return {synonym.source, broker_key};
+      break;
+    }
+  }
+  return {};
 }
 
 storage::LogConfig make_log_config(const Config& config, const Image& image, const ConfigValues& overrides) {

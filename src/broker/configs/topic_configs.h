@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,15 @@ std::optional<std::string> validate_new_topic_configs(
 // the image yet. Values that cannot be read are shown as they are stored.
 std::vector<ConfigEntry> describe_topic_configs(const Config& config, const metadata::Image& image,
                                                 const metadata::ConfigValues& overrides);
+
+// Where a topic's setting gets its value from, whatever the unit in which it was given there: unlike an entry above, of which
+// Kafka says nothing when the broker's value was given under a less specific name.
+struct SettingOrigin {
+  ConfigSource source = ConfigSource::default_value;
+  std::string given_as;  // its name there; empty for the default
+};
+SettingOrigin origin_of_topic_setting(const Config& config, const metadata::Image& image, const metadata::ConfigValues& overrides,
+                                      std::string_view name);
 
 // The settings of a topic's logs under this image. Never fails: stored values were validated, and one that is not
 // readable all the same (written by another version) counts as not given.

@@ -397,6 +397,8 @@ const std::string& Controller::cluster_id() const { return impl_->identity.clust
 NodeId Controller::node_id() const { return impl_->options.node_id; }
 std::int32_t Controller::epoch() const { return impl_->epoch; }
 std::int64_t Controller::broker_epoch() const { return impl_->epoch_of(*impl_->image()); }
+std::shared_ptr<const storage::PartitionLog> Controller::metadata_log() const { return impl_->log->log(); }
+
 std::vector<Uuid> Controller::online_directories() const { return impl_->online_directories(); }
 
 void Controller::add_listener(Listener listener) {

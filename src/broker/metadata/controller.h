@@ -63,6 +63,9 @@ class Controller {
   NodeId node_id() const;
   std::int32_t epoch() const;
 
+  // __cluster_metadata-0, to be looked at by any thread. Its directory is the partition's.
+  std::shared_ptr<const storage::PartitionLog> metadata_log() const;
+
   // Directories that can take new partitions, in the order of log.dirs.
   std::vector<Uuid> online_directories() const;
 

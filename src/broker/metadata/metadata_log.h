@@ -87,6 +87,8 @@ class MetadataLog {
                                              std::int16_t metadata_version, Atomic atomic);
   Result<void> flush();
   Offset end() const { return log_->log_end_offset(); }
+  // To be looked at, by any thread; the log's readers ask nothing of its writer.
+  std::shared_ptr<const storage::PartitionLog> log() const { return log_; }
 
   // Writes the image, which must be everything up to the durable end of the log.
   Result<void> write_snapshot(const Image& image);

@@ -1,89 +1,13 @@
 #include "inspector/demos/demo_broker.h"
 
-#include <chrono>
-#include <optional>
-#include <variant>
+#include <utility>
 
-#include "base/mutex.h"
 #include "broker/config.h"
 #include "storage/partition_log.h"
 
 namespace cordwood::inspector::demos {
-namespace {
 
-// How long a call waits for other threads of the broker: far longer than anything takes in memory.
-constexpr auto kPatienceRound = std::chrono::microseconds(500);
-constexpr int kPatienceRounds = 20'000;
-
-class RequestBytes final : public protocol::Frame {
- public:
-  explicit RequestBytes(ByteVector bytes) : bytes_(std::move(bytes)) {}
-  MutableBytesView bytes() override { return bytes_; }
-
- private:
-  ByteVector bytes_;
-};
-
-Result<ByteVector> flatten_payload(const protocol::Payload& payload) {
-  ByteVector out;
-  for (const auto& piece : payload.pieces) {
-    if (const auto* bytes = std::get_if<ByteVector>(&piece)) {
-      out.insert(out.end(), bytes->begin(), bytes->end());
-      continue;
-    }
-    const auto& range = std::get<FileRange>(piece);
-    const std::size_t at = out.size();
-    out.resize(at + static_cast<std::size_t>(range.size.value));
-    const std::size_t got = TRY(range.source->read_at(range.position, MutableBytesView(out).subspan(at)));
-    out.resize(at + got);
-  }
-  return out;
-}
-
-}  // namespace
-
-// Answers come from any thread; one is waited for at a time.
-class DemoBroker::Connection final : public protocol::ResponseChannel {
- public:
-  void send(std::uint64_t sequence, protocol::Payload payload) override { put(sequence, flatten_payload(payload)); }
-  void send_nothing(std::uint64_t sequence) override { put(sequence, ByteVector()); }
-  void close(std::uint64_t sequence, std::string why) override { put(sequence, Error{Errc::closed, std::move(why)}); }
-
-  std::optional<Result<ByteVector>> wait_a_round(std::uint64_t sequence) {
-    MutexLock lock(mu_);
-    if (auto answer = take_locked(sequence)) return answer;
-    arrived_.wait_for(mu_, kPatienceRound);
-    return take_locked(sequence);
-  }
-
- private:
-  void put(std::uint64_t sequence, Result<ByteVector> answer) {
-    MutexLock lock(mu_);
-    sequence_ = sequence;
-    answer_ = std::move(answer);
-    arrived_.notify_all();
-  }
-  std::optional<Result<ByteVector>> take_locked(std::uint64_t sequence) REQUIRES(mu_) {
-    if (!answer_ || sequence_ != sequence) return std::nullopt;
-    return std::exchange(answer_, std::nullopt);
-  }
-
-  Mutex mu_;
-  ConditionVariable arrived_;
-  std::uint64_t sequence_ GUARDED_BY(mu_) = 0;
-  std::optional<Result<ByteVector>> answer_ GUARDED_BY(mu_);
-};
-
-DemoBroker::DemoBroker(Stage& stage)
-    : loop_(stage.clock), peer_(std::make_shared<protocol::Peer>()), connection_(std::make_shared<Connection>()) {
-  peer_->connection_id = 1;
-  peer_->listener_name = "PLAINTEXT";
-  peer_->local_host = "127.0.0.1";
-  peer_->local_port = 9092;
-  peer_->remote_host = "127.0.0.1";
-  peer_->remote_port = 40'000;
-  peer_->loop = &loop_;
-}
+DemoBroker::DemoBroker(Stage& stage) : loop_(stage.clock), connection_(1, loop_) { connection_.client_id = "demo"; }
 
 DemoBroker::~DemoBroker() {
   // What still waits is answered or dropped before its loop goes.
@@ -106,28 +30,11 @@ Result<std::unique_ptr<DemoBroker>> DemoBroker::start(Stage& stage) {
   return made;
 }
 
-Result<ByteVector> DemoBroker::exchange(std::int16_t api_key, std::int16_t version, protocol::Payload body) {
-  protocol::RequestHeader header;
-  header.api_key = api_key;
-  header.version = version;
-  header.correlation_id = static_cast<std::int32_t>(++last_sequence_);
-  header.client_id = "demo";
-  protocol::Encoder encoder(protocol::request_form(api_key, version));
-  protocol::encode_request_header(header, encoder);
-  ByteVector frame = encoder.take_bytes();
-  const ByteVector rest = TRY(flatten_payload(body));
-  frame.insert(frame.end(), rest.begin(), rest.end());
-  protocol::Request request;
-  request.frame = std::make_unique<RequestBytes>(std::move(frame));
-  request.peer = peer_;
-  request.responder = protocol::Responder(connection_, last_sequence_);
-  request.received = broker_->clock().monotonic();
-  broker_->handle(std::move(request));
-  for (int round = 0; round < kPatienceRounds; ++round) {
-    loop_.run_ready();
-    if (auto answer = connection_->wait_a_round(last_sequence_)) return std::move(*answer);
-  }
-  return Error{Errc::closed, "the demo's broker does not answer"};
+Result<broker::LocalOutcome> DemoBroker::exchange(std::int16_t api_key, std::int16_t version, protocol::Payload body) {
+  const std::uint64_t sequence = TRY(connection_.send(*broker_, api_key, version, body));
+  broker::LocalOutcome outcome = TRY(connection_.wait(sequence));
+  if (outcome.kind != broker::LocalOutcome::Kind::answered) return Error{Errc::closed, std::move(outcome.why)};
+  return outcome;
 }
 
 }  // namespace cordwood::inspector::demos

@@ -17,10 +17,9 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "broker/broker.h"
+#include "broker/local_connection.h"
 #include "inspector/demos/stage.h"
 #include "io/memory_file_system.h"
-#include "protocol/exchange.h"
-#include "protocol/header.h"
 #include "protocol/payload.h"
 #include "protocol/wire.h"
 
@@ -45,13 +44,10 @@ class DemoBroker {
   Result<Answer<Response>> call(const Request& request, std::int16_t version) {
     protocol::Encoder body(Request::form(version));
     encode(request, body, version);
+    broker::LocalOutcome outcome = TRY(exchange(Request::kApiKey, version, body.take()));
     Answer<Response> answer;
-    answer.bytes = TRY(exchange(Request::kApiKey, version, body.take()));
-    protocol::Decoder decoder(answer.bytes, Response::form(version));
-    decoder.i32();  // correlation id
-    if (protocol::response_header_form(Response::kApiKey, version) == protocol::Form::flexible) decoder.skip_tagged_fields();
-    decode(answer.message, decoder, version);
-    if (!decoder.ok()) return Error{Errc::corrupt, std::string(Response::kName) + " cannot be read"};
+    answer.bytes = std::move(outcome.bytes);
+    TRY(broker::read_answer(answer.bytes, version, answer.message));
     return answer;
   }
 
@@ -61,15 +57,12 @@ class DemoBroker {
   void check_retention() { broker_->logs().check_retention(); }
 
  private:
-  class Connection;
   explicit DemoBroker(Stage& stage);
-  Result<ByteVector> exchange(std::int16_t api_key, std::int16_t version, protocol::Payload body);
+  Result<broker::LocalOutcome> exchange(std::int16_t api_key, std::int16_t version, protocol::Payload body);
 
   ManualExecutor loop_;
-  std::shared_ptr<protocol::Peer> peer_;
-  std::shared_ptr<Connection> connection_;
+  broker::LocalConnection connection_;
   std::unique_ptr<broker::Broker> broker_;
-  std::uint64_t last_sequence_ = 0;
 };
 
 }  // namespace cordwood::inspector::demos

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <utility>
+#include <iterator>
 
 #include "inspector/demos/scripts.h"
 
@@ -30,19 +30,25 @@ constexpr DemoScript kDemoScripts[] = {
 
 }  // namespace
 
-Result<api::DemoList> list_demos() {
+Result<std::shared_ptr<const api::Demo>> Demos::run_once(std::size_t number) {
+  MutexLock lock(mu_);
+  kept_.resize(std::size(kDemoScripts));
+  if (!kept_[number]) kept_[number] = std::make_shared<const api::Demo>(TRY(kDemoScripts[number].run()));
+  return kept_[number];
+}
+
+Result<api::DemoList> Demos::list() {
   api::DemoList list;
-  for (const DemoScript& script : kDemoScripts) {
-    api::Demo demo = TRY(script.run());
-    list.rows.push_back({std::move(demo.name), std::move(demo.title), std::move(demo.question),
-                         static_cast<std::int64_t>(demo.steps.size())});
+  for (std::size_t i = 0; i < std::size(kDemoScripts); ++i) {
+    const auto demo = TRY(run_once(i));
+    list.rows.push_back({demo->name, demo->title, demo->question, static_cast<std::int64_t>(demo->steps.size())});
   }
   return list;
 }
 
-Result<api::Demo> run_demo(std::string_view name) {
-  for (const DemoScript& script : kDemoScripts) {
-    if (name == script.name) return script.run();
+Result<api::Demo> Demos::run(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kDemoScripts); ++i) {
+    if (name == kDemoScripts[i].name) return *TRY(run_once(i));
   }
   return Error{Errc::not_found, fmt::format("there is no demo {:?}", name)};
 }

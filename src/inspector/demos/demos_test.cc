@@ -25,7 +25,7 @@ using testing::Not;
 using testing::Pair;
 
 api::Demo run(std::string_view name) {
-  auto demo = run_demo(name);
+  auto demo = Demos().run(name);
   EXPECT_TRUE(demo.has_value()) << name << ": " << demo.error().message();
   return demo ? std::move(*demo) : api::Demo();
 }
@@ -130,7 +130,7 @@ const std::vector<std::string> kNames{"append_and_roll", "find_an_offset",      
 // --- all of them ---
 
 TEST(Demos, TheListAndTheRunsAgree) {
-  const api::DemoList list = list_demos().value();
+  const api::DemoList list = Demos().list().value();
   std::vector<std::string> names;
   for (const api::DemoRow& row : list.rows) {
     names.push_back(row.name);
@@ -148,7 +148,7 @@ TEST(Demos, TheListAndTheRunsAgree) {
 
 TEST(Demos, AnotherNameIsNotFound) {
   for (const char* name : {"", "append", "append_and_roll ", "../append_and_roll"}) {
-    const auto demo = run_demo(name);
+    const auto demo = Demos().run(name);
     ASSERT_FALSE(demo.has_value()) << name;
     EXPECT_EQ(demo.error().code, Errc::not_found);
   }

@@ -12,6 +12,7 @@
 #include "inspector/demos/example.h"
 #include "inspector/demos/scripts.h"
 #include "inspector/demos/stage.h"
+#include "inspector/engine_values.h"
 #include "storage/lookup_trace.h"
 #include "storage/segment.h"
 
@@ -24,47 +25,11 @@ using Steps = std::vector<storage::LookupStep>;
 constexpr FilePosition kAsInALargeSegment{16 * KiB};
 constexpr ByteCount kFetch{1 * MiB};
 
-api::LookupStepKind kind_of_step(storage::LookupStepKind kind) {
-  switch (kind) {
-    case storage::LookupStepKind::bounds: return api::LookupStepKind::bounds;
-    case storage::LookupStepKind::segment: return api::LookupStepKind::segment;
-    case storage::LookupStepKind::time_probe: return api::LookupStepKind::time_probe;
-    case storage::LookupStepKind::offset_probe: return api::LookupStepKind::offset_probe;
-    case storage::LookupStepKind::start: return api::LookupStepKind::start;
-    case storage::LookupStepKind::scan: return api::LookupStepKind::scan;
-    case storage::LookupStepKind::records: return api::LookupStepKind::records;
-    case storage::LookupStepKind::answer: return api::LookupStepKind::answer;
-  }
-  return api::LookupStepKind::answer;
-}
-
 // The demo's clock stands still during a call: microseconds are 0.
 api::Lookup lookup_of(const Steps& steps, std::string says) {
   api::Lookup lookup;
   lookup.says = std::move(says);
-  for (const storage::LookupStep& step : steps) {
-    api::LookupStep& row = lookup.steps.emplace_back();
-    row.kind = kind_of_step(step.kind);
-    if (step.segment) row.segment = step.segment->value;
-    if (!step.file.empty()) row.file = step.file;
-    row.entry = step.entry;
-    if (step.offset) row.offset = step.offset->value;
-    if (step.timestamp) row.timestamp_ms = step.timestamp->value;
-    if (step.from) row.from_position = step.from->value;
-    if (step.to) row.to_position = step.to->value;
-    if (step.batches > 0) row.batches = step.batches;
-    row.bytes = step.bytes.value;
-    row.says = storage::describe(step);
-    lookup.bytes_read += step.bytes.value;
-    lookup.reads += step.reads;
-    if (step.segment) lookup.segment = step.segment->value;
-    if (step.kind == storage::LookupStepKind::records && step.hit && step.from) lookup.position = step.from->value;
-    if (step.kind != storage::LookupStepKind::answer || !step.hit) continue;
-    lookup.found = true;
-    if (step.offset) lookup.found_offset = step.offset->value;
-    if (step.timestamp) lookup.found_timestamp_ms = step.timestamp->value;
-    if (step.from) lookup.position = step.from->value;
-  }
+  tell_steps(steps, lookup);
   return lookup;
 }
 

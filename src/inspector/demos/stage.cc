@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "inspector/engine_values.h"
 #include "record/batch.h"
 #include "record/builder.h"
 #include "record/control_record.h"
@@ -225,21 +226,6 @@ Result<api::DemoSegment> read_live_segment(io::FileSystem& fs, const storage::Se
   return row;
 }
 
-api::SegmentVerdict demo_verdict(const storage::RetentionVerdict& verdict) {
-  api::SegmentVerdict row;
-  row.base = verdict.segment.base_offset.value;
-  row.next = verdict.segment.next_offset.value;
-  row.size_bytes = verdict.segment.size.value;
-  row.active = verdict.segment.active;
-  row.goes = verdict.goes;
-  row.rule = storage::to_string(verdict.rule);
-  row.hold = storage::to_string(verdict.hold);
-  if (verdict.goes_at) row.goes_at_ms = verdict.goes_at->value;
-  if (verdict.goes_after) row.goes_after_bytes = verdict.goes_after->value;
-  row.says = storage::describe(verdict);
-  return row;
-}
-
 }  // namespace
 
 ByteVector make_batch(const BatchToAppend& wanted, TimestampMs timestamp) {
@@ -265,7 +251,7 @@ Result<api::DemoLog> look_at(io::FileSystem& fs, const storage::PartitionLog& lo
   seen.recovery_point = log.recovery_point().value;
   seen.open = true;
   const std::vector<storage::RetentionVerdict> verdicts = TRY(log.explain_retention(now));
-  for (const storage::RetentionVerdict& verdict : verdicts) seen.verdicts.push_back(demo_verdict(verdict));
+  for (const storage::RetentionVerdict& verdict : verdicts) seen.verdicts.push_back(shown_verdict(verdict, storage::describe(verdict)));
   const NamesInDirectory names = TRY(sort_names(fs, log.directory()));
   seen.other_files = names.others;
   const storage::CleaningView view = log.view_for_cleaning();
@@ -325,7 +311,7 @@ api::Setting setting(std::string name, std::int64_t value, std::string says) {
 }
 
 api::Setting setting(std::string name, std::string value, std::string says) {
-  return {std::move(name), std::move(value), "topic", std::move(says)};
+  return {std::move(name), std::move(value), "topic", std::move(says), {}};
 }
 
 std::string count_of(std::int64_t count, std::string_view what) {

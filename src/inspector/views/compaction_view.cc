@@ -117,6 +117,8 @@ Result<api::Compaction> view_compaction(const PartitionAt& at, const api::Compac
     const char* standing = "dirty";
     if (i + 1 == facts.segments.size()) {
       standing = "active";
+    } else if (verdict.decision == storage::CleaningDecision::not_compacted) {
+      standing = "not compacted";
     } else if (segment.base_offset < verdict.first_dirty) {
       standing = "clean";
     } else if (segment.base_offset >= verdict.first_uncleanable) {

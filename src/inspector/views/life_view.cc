@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/partitioner.h"
+#include "inspector/settings_text.h"
 #include "inspector/views/partition_files.h"
 #include "inspector/views/records_view.h"
 #include "inspector/views/retention_walk.h"
@@ -51,6 +52,7 @@ void add_choice(const PartitionAt& at, const FoundLogRecord& found, Steps& steps
     return;
   }
   const std::int32_t hash = client::murmur2(*found.key);
+  const auto bits = static_cast<std::uint32_t>(hash);
   const std::int32_t count = std::max(at.topic_partitions, 1);
   const std::int32_t chosen = client::partition_of_key(*found.key, count);
   const bool fits = chosen == partition;
@@ -61,8 +63,8 @@ void add_choice(const PartitionAt& at, const FoundLogRecord& found, Steps& steps
            : fmt::format("By the hash of its key the record would belong to partition {} of {}: the producer chose the partition itself, uses another "
                          "partitioner, or the topic had another number of partitions then.",
                          chosen, count));
-  fact(step, "murmur2(key)", fmt::format("{}", hash), "record key; a signed number of 32 bits");
-  fact(step, "without its sign bit", fmt::format("{}", hash & 0x7fffffff), "murmur2(key) & 0x7fffffff");
+  fact(step, "murmur2(key)", fmt::format("0x{:08x}, as a signed number {}", bits, hash), "record key");
+  fact(step, "without its sign", fmt::format("{}", bits & 0x7fffffffU), "murmur2 & 0x7fffffff, as Kafka's toPositive");
   fact(step, "partitions", fmt::format("{}", count), "topic");
   fact(step, "partition by key", fmt::format("{}", chosen), "(murmur2 & 0x7fffffff) mod partitions");
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "inspector/engine_values.h"
 #include "inspector/views/partition_files.h"
 #include "inspector/views/views.h"
 #include "storage/lookup_trace.h"
@@ -14,36 +15,6 @@ std::optional<std::int64_t> page_faults() {
   rusage usage{};
   if (::getrusage(RUSAGE_THREAD, &usage) != 0) return std::nullopt;
   return usage.ru_minflt + usage.ru_majflt;
-}
-
-api::LookupStepKind kind_of_step(storage::LookupStepKind kind) {
-  switch (kind) {
-    case storage::LookupStepKind::bounds: return api::LookupStepKind::bounds;
-    case storage::LookupStepKind::segment: return api::LookupStepKind::segment;
-    case storage::LookupStepKind::time_probe: return api::LookupStepKind::time_probe;
-    case storage::LookupStepKind::offset_probe: return api::LookupStepKind::offset_probe;
-    case storage::LookupStepKind::start: return api::LookupStepKind::start;
-    case storage::LookupStepKind::scan: return api::LookupStepKind::scan;
-    case storage::LookupStepKind::records: return api::LookupStepKind::records;
-    case storage::LookupStepKind::answer: return api::LookupStepKind::answer;
-  }
-  return api::LookupStepKind::answer;
-}
-
-api::LookupStep shown_step(const storage::LookupStep& step) {
-  api::LookupStep shown;
-  shown.kind = kind_of_step(step.kind);
-  if (step.segment) shown.segment = step.segment->value;
-  if (!step.file.empty()) shown.file = step.file;
-  shown.entry = step.entry;
-  if (step.offset) shown.offset = step.offset->value;
-  if (step.timestamp) shown.timestamp_ms = step.timestamp->value;
-  if (step.from) shown.from_position = step.from->value;
-  if (step.to) shown.to_position = step.to->value;
-  if (step.kind == storage::LookupStepKind::scan) shown.batches = step.batches;
-  shown.bytes = step.bytes.value;
-  shown.says = storage::describe(step);
-  return shown;
 }
 
 }  // namespace
@@ -82,33 +53,16 @@ Result<api::Lookup> view_lookup(const PartitionAt& at, const api::LookupQuery& q
   if (faults_before && faults_after) answer.page_faults = *faults_after - *faults_before;
   if (failed && failed->code != Errc::out_of_range && failed->code != Errc::corrupt) return *failed;
 
-  for (const storage::LookupStep& step : trace.steps()) answer.steps.push_back(shown_step(step));
-  answer.bytes_read = trace.bytes().value;
-  answer.reads = trace.reads();
-  const storage::LookupStep* last = trace.steps().empty() ? nullptr : &trace.steps().back();
-  const bool is_found = last != nullptr && last->kind == storage::LookupStepKind::answer && last->hit;
-  answer.found = is_found;
+  tell_steps(trace.steps(), answer);
   if (failed) {
     answer.says = failed->what + ".";
     return answer;
   }
-  if (!is_found) {
+  if (!answer.found) {
     answer.says = query.offset ? fmt::format("No batch reaches offset {}: the next record will get it, or a later one.", *query.offset)
                                : fmt::format("No record is as late as {}: a consumer that asks for this time starts at the end.",
                                              storage::describe_time(TimestampMs{*query.timestamp_ms}));
     return answer;
-  }
-  if (last->segment) answer.segment = last->segment->value;
-  for (auto step = trace.steps().rbegin(); step != trace.steps().rend(); ++step) {
-    const bool is_batch = step->kind == storage::LookupStepKind::scan && step->hit;
-    if (!is_batch || !step->offset) continue;
-    answer.batch_base = step->offset->value;
-    if (step->to) {
-      // The scan ends behind the batch; where that begins its own step says.
-      answer.position = step->last_position.value;
-      answer.batch_last = step->last_offset.value;
-    }
-    break;
   }
   if (found_record) {
     answer.found_offset = found_record->offset.value;

@@ -443,17 +443,6 @@ std::string time_words(TimestampMs time, TimestampMs now) {
 
 std::string records_words(std::int64_t count) { return fmt::format("{} record{}", count, count == 1 ? "" : "s"); }
 
-const char* source_words(storage::SettingSource source) {
-  switch (source) {
-    case storage::SettingSource::default_value: return "default";
-    case storage::SettingSource::static_broker: return "server.properties";
-    case storage::SettingSource::dynamic_cluster:
-    case storage::SettingSource::dynamic_broker: return "broker default";
-    case storage::SettingSource::topic: return "topic";
-  }
-  return "";
-}
-
 std::optional<std::int64_t> known_time(TimestampMs time) {
   if (time < TimestampMs{0}) return std::nullopt;
   return time.value;
@@ -462,45 +451,6 @@ std::optional<std::int64_t> known_time(TimestampMs time) {
 std::string cleanup_policy_of(const storage::LogConfig& config) {
   if (config.cleanup_compact) return config.cleanup_delete ? "compact,delete" : "compact";
   return config.cleanup_delete ? "delete" : "";
-}
-
-std::vector<api::Setting> settings_of(const storage::LogConfig& config) {
-  const storage::LogConfig defaults;
-  std::vector<api::Setting> settings;
-  const auto add = [&](const char* name, std::string value, std::string source, std::string says) {
-    settings.push_back({name, std::move(value), std::move(source), std::move(says)});
-  };
-  // Where a value was given is known of three settings; of the others, whether it is what Kafka has when nobody says anything.
-  const auto source = [](bool is_default) { return is_default ? "default" : "topic or broker"; };
-  const auto number = [&](const char* name, std::int64_t value, std::int64_t usual, const char* says) {
-    add(name, fmt::format("{}", value), source(value == usual), says);
-  };
-  add("cleanup.policy", cleanup_policy_of(config), source_words(config.cleanup_policy_source),
-      "delete: old segments are removed. compact: of each key the last record is kept.");
-  add("retention.ms", fmt::format("{}", config.retention_ms), source_words(config.retention_ms_source),
-      "A segment goes once its newest record is older than this. -1: no limit.");
-  add("retention.bytes", fmt::format("{}", config.retention_bytes), source_words(config.retention_bytes_source),
-      "The oldest segments go as long as the others hold at least so many bytes. -1: no limit.");
-  number("segment.bytes", config.segment_bytes.value, defaults.segment_bytes.value, "A segment that would become larger is closed, and a new one begun.");
-  number("segment.ms", config.segment_ms.value, defaults.segment_ms.value, "A segment that was begun longer ago is closed by the next append.");
-  number("segment.index.bytes", config.segment_index_bytes.value, defaults.segment_index_bytes.value, "How long an index file may become; a full one closes the segment.");
-  number("index.interval.bytes", config.index_interval_bytes.value, defaults.index_interval_bytes.value, "So many bytes of batches lie between two entries of the indexes.");
-  number("flush.messages", config.flush_messages, defaults.flush_messages, "An fsync after so many records; else the operating system writes when it likes.");
-  number("flush.ms", config.flush_ms.value, defaults.flush_ms.value, "An fsync at least so often.");
-  number("file.delete.delay.ms", config.file_delete_delay_ms.value, defaults.file_delete_delay_ms.value, "How long files that left the log stay as *.deleted.");
-  number("delete.retention.ms", config.delete_retention_ms.value, defaults.delete_retention_ms.value, "How long a tombstone stays after the compaction that first meets it.");
-  number("min.compaction.lag.ms", config.min_compaction_lag_ms.value, defaults.min_compaction_lag_ms.value, "Younger records are not compacted.");
-  number("max.compaction.lag.ms", config.max_compaction_lag_ms.value, defaults.max_compaction_lag_ms.value, "A record that waits longer makes the log due, whatever its dirty ratio.");
-  add("min.cleanable.dirty.ratio", fmt::format("{}", config.min_cleanable_dirty_ratio),
-      source(config.min_cleanable_dirty_ratio == defaults.min_cleanable_dirty_ratio),
-      "The log is compacted once more than this part of it is dirty.");
-  add("message.timestamp.type", config.message_timestamp_type == record::TimestampType::create_time ? "CreateTime" : "LogAppendTime",
-      source(config.message_timestamp_type == defaults.message_timestamp_type), "Whose clock gives a record its time: the producer's or the broker's.");
-  add("compression.type", config.compression ? record::to_string(config.compression->codec) : "producer", source(!config.compression),
-      "How the broker compresses batches; producer: they stay as they came.");
-  number("max.message.bytes", config.max_message_bytes.value, defaults.max_message_bytes.value, "A larger batch is refused.");
-  number("min.insync.replicas", config.min_insync_replicas, defaults.min_insync_replicas, "So many replicas must have a record before acks=all is answered.");
-  return settings;
 }
 
 }  // namespace cordwood::inspector

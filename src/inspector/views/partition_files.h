@@ -156,10 +156,7 @@ std::string hex_of(BytesView bytes, std::size_t at_most);
 std::string duration_words(DurationMs duration);  // "3 h 20 min", "7 days"
 std::string time_words(TimestampMs time, TimestampMs now);  // "2026-01-31T23:59:59.123Z, 3 h ago"
 std::string records_words(std::int64_t count);    // "1 record", "2 records"
-const char* source_words(storage::SettingSource source);
 std::optional<std::int64_t> known_time(TimestampMs time);  // absent for -1
-// The settings that hold for the log, where they come from and what they do.
-std::vector<api::Setting> settings_of(const storage::LogConfig& config);
 std::string cleanup_policy_of(const storage::LogConfig& config);
 
 }  // namespace cordwood::inspector

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string>
+#include <utility>
 
+#include "inspector/views/partition_checks.h"
 #include "inspector/views/partition_files.h"
 #include "inspector/views/retention_walk.h"
+#include "inspector/views/segment_maps.h"
 #include "inspector/views/views.h"
 #include "offline/rendering.h"
 #include "storage/check/partition_check.h"
@@ -21,9 +26,6 @@ constexpr std::size_t kMostFileRows = 2000;
 constexpr std::size_t kMostProducers = 500;
 constexpr std::size_t kMostTransactions = 500;
 constexpr std::size_t kMostDamage = 500;
-// A directory without a log that is no larger is checked batch by batch.
-constexpr ByteCount kCheckedWhole{16 * MiB};
-constexpr std::size_t kCheckedSegments = 200;
 
 // An index file's entries as they lie, without reading more than its size where zeros may follow.
 std::int64_t entries_of(const PartitionAt& at, Offset base, std::string_view suffix, std::int64_t entry_size, bool& is_there) {
@@ -266,39 +268,57 @@ void add_checkpoints(const PartitionAt& at, api::Partition& answer) {
   }
 }
 
-void add_damage(const PartitionAt& at, const ExtentAt& extent, ByteCount size, api::Partition& answer) {
+// Of what is known without a walk over the files: what the engine met when it opened the log, what a check of a small directory
+// finds, and what looks at the maps of its segments have met.
+void add_damage(const PartitionAt& at, const ExtentAt& extent, const std::vector<io::DirectoryEntry>& entries, const PartitionLook& look,
+                api::Partition& answer) {
+  std::set<std::pair<std::string, std::int64_t>> told;
+  const auto add = [&](api::Damage row) {
+    if (answer.damage.size() == kMostDamage || !told.emplace(row.file, row.position.value_or(-1)).second) return;
+    answer.damage.push_back(std::move(row));
+  };
+  for (const api::Damage& row : answer.damage) told.emplace(row.file, row.position.value_or(-1));
   if (at.log) {
     for (const storage::RecoveryVerdict& verdict : at.log->recovery().verdicts) {
-      if (answer.damage.size() == kMostDamage) return;
       api::Damage row;
       row.file = verdict.file;
       if (verdict.position) row.position = verdict.position->value;
       if (verdict.bytes > ByteCount{0}) row.size_bytes = verdict.bytes.value;
       if (verdict.offset) row.first_offset = verdict.offset->value;
       row.says = fmt::format("{} {}", at.is_live ? "When the broker started:" : "A start would find:", storage::describe(verdict));
-      answer.damage.push_back(std::move(row));
+      add(std::move(row));
     }
-    return;
   }
-  if (size > kCheckedWhole || extent.segments.size() > kCheckedSegments || extent.segments.empty()) return;
-  storage::CheckContext context;
-  context.last_stop = storage::StopKind::unclean;
-  context.is_in_use = at.is_live;
-  const auto check = storage::check_partition(*at.fs, at.directory, context);
-  if (!check) {
-    answer.damage.push_back({at.directory, {}, {}, {}, {}, check.error().message()});
-    return;
+  std::string why_not = at.is_live ? "a broker writes here" : "there is no segment";
+  bool is_checked = false;
+  if (!at.is_live && !extent.segments.empty()) {
+    const auto check = look.checks.check(*at.fs, at.directory, entries);
+    is_checked = check.has_value();
+    if (!check) why_not = check.error().message();
+    if (check) {
+      for (const storage::CheckFinding& finding : (*check)->findings) {
+        api::Damage row;
+        row.file = finding.file;
+        if (finding.position) row.position = finding.position->value;
+        if (finding.bytes > ByteCount{0}) row.size_bytes = finding.bytes.value;
+        if (finding.first_offset) row.first_offset = finding.first_offset->value;
+        if (finding.end_offset && finding.end_offset->value > INT64_MIN) row.last_offset = finding.end_offset->value - 1;
+        row.says = storage::describe(finding);
+        add(std::move(row));
+      }
+    }
   }
-  for (const storage::CheckFinding& finding : check->findings) {
-    if (answer.damage.size() == kMostDamage) return;
-    api::Damage row;
-    row.file = finding.file;
-    if (finding.position) row.position = finding.position->value;
-    if (finding.bytes > ByteCount{0}) row.size_bytes = finding.bytes.value;
-    if (finding.first_offset) row.first_offset = finding.first_offset->value;
-    if (finding.end_offset && finding.end_offset->value > INT64_MIN) row.last_offset = finding.end_offset->value - 1;
-    row.says = storage::describe(finding);
-    answer.damage.push_back(std::move(row));
+  for (const SegmentAt& segment : extent.segments) {
+    if (answer.damage.size() == kMostDamage) break;
+    for (const auto& [batch, fault] : look.maps.known_damage(at.directory, segment.base, kMostDamage)) add(damage_row(segment, batch, fault));
+  }
+  if (is_checked) {
+    answer.damage_checked = "Every batch, index and snapshot was checked.";
+  } else {
+    answer.damage_checked = fmt::format("Not every batch was checked: {}. Told is what {}, and what the maps of the segments have met so far.", why_not,
+                                        !at.log        ? "its names and sizes show"
+                                        : at.is_live   ? "the broker found when it started"
+                                                       : "a start would find");
   }
 }
 
@@ -343,7 +363,7 @@ std::string sentence(const PartitionAt& at, const ExtentAt& extent, const api::P
 
 }  // namespace
 
-Result<api::Partition> view_partition(const PartitionAt& at, const api::PartitionQuery& query, TimestampMs now) {
+Result<api::Partition> view_partition(const PartitionAt& at, const api::PartitionQuery& query, const PartitionLook& look, TimestampMs now) {
   if (query.segments_limit && (*query.segments_limit < 1 || *query.segments_limit > 2000)) {
     return Error{Errc::invalid, "segments_limit: must be 1 to 2000"};
   }
@@ -399,8 +419,8 @@ Result<api::Partition> view_partition(const PartitionAt& at, const api::Partitio
   add_aborted(at, files, answer);
   add_checkpoints(at, answer);
   add_groups(at, extent, answer);
-  add_damage(at, extent, size, answer);
-  answer.settings = settings_of(at.config);
+  add_damage(at, extent, entries, look, answer);
+  answer.settings = at.settings;
   answer.says = sentence(at, extent, answer);
   return answer;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "inspector/engine_values.h"
+#include "inspector/settings_text.h"
 #include "inspector/views/partition_files.h"
 #include "inspector/views/retention_walk.h"
 #include "inspector/views/views.h"
@@ -11,6 +13,8 @@
 
 namespace cordwood::inspector {
 namespace {
+
+constexpr std::string_view kMetadataTopic = "__cluster_metadata";
 
 // A comma-separated list of "delete" and "compact", or nothing.
 Result<std::pair<bool, bool>> parse_policy(std::string_view text) {
@@ -35,9 +39,17 @@ Result<std::pair<bool, bool>> parse_policy(std::string_view text) {
 }
 
 std::string limit_words(const char* name, const std::string& value, storage::SettingSource source) {
-  return fmt::format("{} is {}, {}", name, value,
-                     source == storage::SettingSource::default_value ? std::string("by default")
-                                                                     : fmt::format("from the {}", source_words(source)));
+  const auto from = [&]() -> const char* {
+    switch (source) {
+      case storage::SettingSource::default_value: return "by default";
+      case storage::SettingSource::static_broker: return "from server.properties";
+      case storage::SettingSource::dynamic_cluster: return "from the dynamic setting of all brokers";
+      case storage::SettingSource::dynamic_broker: return "from the dynamic setting of this broker";
+      case storage::SettingSource::topic: return "from the topic";
+    }
+    return "";
+  };
+  return fmt::format("{} is {}, {}", name, value, from());
 }
 
 std::string time_limit_words(const storage::RetentionLimits& limits) {
@@ -203,34 +215,28 @@ Result<api::Retention> view_retention(const PartitionAt& at, const api::Retentio
   answer.now_ms = now.value;
   answer.what_if = query.retention_ms || query.retention_bytes || query.cleanup_policy || query.at_ms;
   answer.check_interval_ms = at.retention_check_interval.value;
-  for (api::Setting& setting : settings_of(config)) {
-    if (setting.name == "retention.ms") {
-      if (query.retention_ms) setting.source = "what if";
-      answer.retention_ms = setting;
-    } else if (setting.name == "retention.bytes") {
-      if (query.retention_bytes) setting.source = "what if";
-      answer.retention_bytes = setting;
-    } else if (setting.name == "cleanup.policy") {
-      if (query.cleanup_policy) setting.source = "what if";
-      answer.cleanup_policy = setting;
+  const auto setting = [&](const char* name, std::string value, storage::SettingSource source, bool is_callers) {
+    api::Setting shown{name, std::move(value), source_words(source), {}, {}};
+    const auto known = std::ranges::find(at.settings, name, &api::Setting::name);
+    if (known != at.settings.end()) shown.says = known->says;
+    if (is_callers) {
+      shown.source = "what if";
+    } else if (known != at.settings.end()) {
+      shown.given_as = known->given_as;
     }
-  }
+    return shown;
+  };
+  answer.retention_ms =
+      setting("retention.ms", fmt::format("{}", config.retention_ms), config.retention_ms_source, query.retention_ms.has_value());
+  answer.retention_bytes = setting("retention.bytes", fmt::format("{}", config.retention_bytes), config.retention_bytes_source,
+                                   query.retention_bytes.has_value());
+  answer.cleanup_policy =
+      setting("cleanup.policy", cleanup_policy_of(config), config.cleanup_policy_source, query.cleanup_policy.has_value());
   const std::vector<ByteCount> sizes = sizes_of(at, extent);
   const JudgedSegments judged =
       judge_segments(at, extent, sizes, storage::RetentionLimits::of(config), now, 0, kMostVerdicts);
   for (const storage::RetentionVerdict& verdict : judged.verdicts) {
-    api::SegmentVerdict shown;
-    shown.base = verdict.segment.base_offset.value;
-    shown.next = verdict.segment.next_offset.value;
-    shown.size_bytes = verdict.segment.size.value;
-    shown.active = verdict.segment.active;
-    shown.goes = verdict.goes;
-    shown.rule = storage::to_string(verdict.rule);
-    shown.hold = storage::to_string(verdict.hold);
-    if (verdict.goes_at) shown.goes_at_ms = verdict.goes_at->value;
-    if (verdict.goes_after) shown.goes_after_bytes = verdict.goes_after->value;
-    shown.says = plain_words(verdict, now);
-    answer.verdicts.push_back(std::move(shown));
+    answer.verdicts.push_back(shown_verdict(verdict, plain_words(verdict, now)));
   }
   answer.goes_segments = judged.goes_segments;
   answer.goes_bytes = judged.goes_bytes.value;
@@ -241,6 +247,10 @@ Result<api::Retention> view_retention(const PartitionAt& at, const api::Retentio
                     : fmt::format("{}{} of {} segments go, with {} and {} offsets", answer.what_if ? "with these values " : "",
                                   judged.goes_segments, total, offline::human_size(judged.goes_bytes), judged.goes_records);
   answer.says += fmt::format("; the broker looks every {}.", duration_words(at.retention_check_interval));
+  if (at.partition.topic == kMetadataTopic) {
+    answer.says = "The metadata log knows no such rules: a segment goes once a snapshot that is kept holds all that it tells (metadata.max.retention.bytes, "
+                  "metadata.max.retention.ms).";
+  }
   if (total > kMostVerdicts) answer.says += fmt::format(" The oldest {} are listed.", kMostVerdicts);
   if (!judged.complete) answer.says += " The ages of some are not known yet; ask again.";
   return answer;

@@ -6,9 +6,12 @@
 
 #include "inspector/views/views.h"
 #include "record/legacy.h"
+#include "record/walk.h"
+#include "storage/directory_files.h"
 #include "storage/index_check.h"
 #include "storage/lookup_trace.h"
 #include "storage/readable_batches.h"
+#include "storage/segment_file_name.h"
 
 namespace cordwood::inspector {
 namespace {
@@ -70,11 +73,12 @@ class SegmentMaps::Reading {
       const Result<std::optional<MappedBatch>> next = next_batch();
       if (!next) return next.error();
       if (!*next) break;
-      const MappedBatch& batch = **next;
+      MappedBatch batch = **next;
       if (FilePosition{batch.end()} <= from) continue;
-      if (!has_first) window.from = FilePosition{batch.position};
+      if (!has_first) window.from = window.verified_to = FilePosition{batch.position};
       has_first = true;
       window.to = FilePosition{batch.end()};
+      if (window.verified_to == FilePosition{batch.position} && TRY(verify(batch))) window.verified_to = window.to;
       if ((batch.flags & kDamagedCell) != 0) {
         const auto fault = segment_.faults.find(batch.position);
         window.faults.push_back(fault == segment_.faults.end() ? "nothing can be read here" : fault->second);
@@ -83,6 +87,7 @@ class SegmentMaps::Reading {
     }
     // A walk that could not even reach the window goes on from where it came to.
     if (!window.complete && !has_first) window.from = window.to = FilePosition{at_position_};
+    if (!has_first) window.verified_to = window.from;
     window.scanned = source_.bytes();
     return window;
   }
@@ -182,6 +187,38 @@ class SegmentMaps::Reading {
   }
 
  private:
+  // --- checksums ---
+
+  // Whether the batch's checksum was looked at, now or before; `batch` tells what came of it. False: that would be too much for
+  // this look. Errors: io.
+  Result<bool> verify(MappedBatch& batch) REQUIRES(segment_.mu) {
+    if ((batch.flags & (kVerifiedCell | kUnreadableCell)) != 0) return true;
+    const ByteCount size{batch.size};
+    // One that is larger than all that may be read is verified alone.
+    if (verified_ > ByteCount{0} && verified_ + size > kMostVerified) return false;
+    if (size > kLargestShownBatch || clock_.monotonic() - began_ > kLongest) return false;
+    verified_ += size;
+    ByteVector bytes(batch.size);
+    bytes.resize(TRY(source_.read_at(FilePosition{batch.position}, bytes)));
+    // It was cut off meanwhile: the next look meets that.
+    if (bytes.size() < batch.size) return false;
+    batch.flags |= kVerifiedCell;
+    if (const Result<record::EntryInfo> entry = record::check_entry(bytes); !entry) {
+      batch.flags |= kDamagedCell;
+      segment_.faults[batch.position] = entry.error().what;
+    }
+    if (MappedBatch* kept = kept_at(batch.position)) kept->flags = batch.flags;
+    return true;
+  }
+
+  MappedBatch* kept_at(std::uint32_t position) REQUIRES(segment_.mu) {
+    auto run = segment_.runs.upper_bound(position);
+    if (run == segment_.runs.begin()) return nullptr;
+    auto& batches = std::prev(run)->second.batches;
+    const auto found = std::ranges::lower_bound(batches, position, {}, &MappedBatch::position);
+    return found == batches.end() || found->position != position ? nullptr : &*found;
+  }
+
   // --- where a walk begins ---
 
   Result<FilePosition> start_of_walk(FilePosition from) REQUIRES(segment_.mu) {
@@ -274,7 +311,7 @@ class SegmentMaps::Reading {
     MappedBatch place;
     place.position = at_position_;
     place.size = static_cast<std::uint32_t>((end - from).value);
-    place.flags = kDamagedCell;
+    place.flags = kDamagedCell | kUnreadableCell;
     keep(place, std::move(why));
     at_position_ = place.end();
     return std::optional(place);
@@ -318,6 +355,7 @@ class SegmentMaps::Reading {
   std::uint32_t at_position_ = 0;
   std::size_t seen_ = 0;
   std::size_t read_ = 0;
+  ByteCount verified_;
   std::optional<storage::BatchScan> scan_;
   const Run* hint_ = nullptr;
   std::size_t hint_index_ = 0;
@@ -343,6 +381,27 @@ Result<SegmentMaps::Window> SegmentMaps::read(const PartitionAt& at, const OpenS
   }
   account(key, segment, bytes);
   return window;
+}
+
+std::vector<std::pair<MappedBatch, std::string>> SegmentMaps::known_damage(const io::Path& directory, Offset base, std::size_t at_most) {
+  std::vector<std::pair<MappedBatch, std::string>> damage;
+  std::shared_ptr<Segment> segment;
+  {
+    MutexLock lock(mu_);
+    const auto found = segments_.find(Key(directory, base));
+    if (found == segments_.end()) return damage;
+    segment = found->second.segment;
+  }
+  MutexLock lock(segment->mu);
+  for (const auto& [position, fault] : segment->faults) {
+    if (damage.size() >= at_most) break;
+    const auto run = segment->runs.upper_bound(position);
+    if (run == segment->runs.begin()) continue;
+    const std::vector<MappedBatch>& batches = std::prev(run)->second.batches;
+    const auto batch = std::ranges::lower_bound(batches, position, {}, &MappedBatch::position);
+    if (batch != batches.end() && batch->position == position) damage.emplace_back(*batch, fault);
+  }
+  return damage;
 }
 
 std::shared_ptr<SegmentMaps::Segment> SegmentMaps::find(const Key& key) {
@@ -389,7 +448,7 @@ class CellMaker {
   CellMaker(Offset base, ByteCount cell_bytes) : base_(base), cell_bytes_(cell_bytes) {}
 
   void add(const MappedBatch& batch) {
-    const bool is_damage = (batch.flags & kDamagedCell) != 0;
+    const bool is_damage = (batch.flags & kUnreadableCell) != 0;
     const bool joins = open_ && size_ < cell_bytes_.value;
     if (!joins) flush();
     if (!open_) {
@@ -401,7 +460,7 @@ class CellMaker {
       first_ = last_ = -1;
     }
     size_ += batch.size;
-    flags_ |= batch.flags;
+    flags_ |= batch.flags & kShownCell;
     if (is_damage) return;
     if (first_ < 0) first_ = base_.value + batch.base_delta;
     last_ = base_.value + batch.last_delta;
@@ -465,6 +524,26 @@ Result<void> add_index_points(const PartitionAt& at, Offset base, const SegmentM
 
 }  // namespace
 
+api::Damage damage_row(const SegmentAt& segment, const MappedBatch& batch, const std::string& fault) {
+  api::Damage row;
+  row.file = storage::segment_file_name(segment.base, storage::kLogSuffix);
+  row.position = batch.position;
+  row.size_bytes = batch.size;
+  row.says = fault.empty() ? std::string("nothing can be read here") : fault;
+  const bool has_header = (batch.flags & kUnreadableCell) == 0;
+  if (has_header) {
+    row.first_offset = segment.base.value + batch.base_delta;
+    row.last_offset = segment.base.value + batch.last_delta;
+    row.says = fmt::format("offsets {} to {}: {}", *row.first_offset, *row.last_offset, row.says);
+  }
+  if (segment.active) {
+    row.says += "; a start after a crash cuts the log here, and keeps what can be read behind it";
+  } else {
+    row.says += has_header ? "; it is served as it is, and consumers that check it fail here" : "; nothing between here and the next batch can be read";
+  }
+  return row;
+}
+
 Result<api::SegmentMap> view_segment_map(const PartitionAt& at, const api::SegmentMapQuery& query, SegmentMaps& maps) {
   const MonotonicNs began = maps.clock().monotonic();
   const std::int64_t most = query.max_cells.value_or(1000);
@@ -502,14 +581,9 @@ Result<api::SegmentMap> view_segment_map(const PartitionAt& at, const api::Segme
   answer.complete = window.complete;
   answer.scanned_bytes = window.scanned.value;
   TRY(add_index_points(at, open.at.base, window, most, answer));
+  answer.verified_to = window.verified_to.value;
   for (std::size_t i = 0; i < damaged.size(); ++i) {
-    api::Damage row;
-    row.file = open.name;
-    row.position = damaged[i].position;
-    row.size_bytes = damaged[i].size;
-    row.says = i < window.faults.size() ? window.faults[i] : "nothing can be read here";
-    row.says += open.at.active ? "; a start cuts the log here, and keeps what can be read behind it" : "; nothing between here and the next batch can be read";
-    answer.damage.push_back(std::move(row));
+    answer.damage.push_back(damage_row(open.at, damaged[i], i < window.faults.size() ? window.faults[i] : std::string()));
   }
   answer.microseconds = (maps.clock().monotonic() - began).value / 1000;
   return answer;

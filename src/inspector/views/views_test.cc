@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "inspector/views/partition_checks.h"
 #include "inspector/views/partition_files.h"
 #include "inspector/views/segment_maps.h"
 #include "offline/offline_testing.h"
@@ -60,6 +61,13 @@ struct LogWorld {
   }
 };
 
+Result<api::Partition> partition_of(const PartitionAt& at, const api::PartitionQuery& query) {
+  const ManualClock clock;
+  SegmentMaps maps(clock);
+  PartitionChecks checks;
+  return view_partition(at, query, {maps, checks}, kNow);
+}
+
 const api::FileRow* file_named(const api::Partition& partition, std::string_view name) {
   const auto found = std::ranges::find(partition.files, name, &api::FileRow::name);
   return found == partition.files.end() ? nullptr : &*found;
@@ -67,7 +75,7 @@ const api::FileRow* file_named(const api::Partition& partition, std::string_view
 
 TEST(PartitionView, ShowsSegmentsFilesAndOffsetsOfALog) {
   LogWorld w;
-  const auto view = view_partition(w.at, {}, kNow);
+  const auto view = partition_of(w.at, {});
   ASSERT_TRUE(view) << view.error().message();
   EXPECT_EQ(view->log_start, 0);
   EXPECT_EQ(view->log_end, 60);
@@ -96,22 +104,22 @@ TEST(PartitionView, ShowsAWindowOfTheSegments) {
   api::PartitionQuery query;
   query.segments_from = 1;
   query.segments_limit = 1;
-  const auto view = view_partition(w.at, query, kNow);
+  const auto view = partition_of(w.at, query);
   ASSERT_TRUE(view);
   ASSERT_EQ(view->segments.size(), 1U);
   EXPECT_GT(view->segments[0].base, 0);
   query.segments_limit = 0;
-  EXPECT_EQ(view_partition(w.at, query, kNow).error().code, Errc::invalid);
+  EXPECT_EQ(partition_of(w.at, query).error().code, Errc::invalid);
   query.segments_limit = 1;
   query.segments_from = -1;
-  EXPECT_EQ(view_partition(w.at, query, kNow).error().code, Errc::invalid);
+  EXPECT_EQ(partition_of(w.at, query).error().code, Errc::invalid);
 }
 
 TEST(PartitionView, WorksFromTheFilesAlone) {
   LogWorld w;
   const PartitionAt at = files_only(*w.world.fs);
-  const auto with_log = view_partition(w.at, {}, kNow);
-  const auto view = view_partition(at, {}, kNow);
+  const auto with_log = partition_of(w.at, {});
+  const auto view = partition_of(at, {});
   ASSERT_TRUE(view) << view.error().message();
   EXPECT_EQ(view->log_end, 60);
   ASSERT_EQ(view->segments.size(), with_log->segments.size());
@@ -132,7 +140,7 @@ TEST(PartitionView, TellsOfTransactionsAndProducers) {
   append_marker(*w.log, 7, true);  // aborts it at 4
   spec.producer_id = 8;
   append(*w.log, spec);  // 5, left open
-  const auto view = view_partition(w.at, {}, kNow);
+  const auto view = partition_of(w.at, {});
   ASSERT_TRUE(view);
   ASSERT_EQ(view->transactions.size(), 2U);
   EXPECT_EQ(view->transactions[0].producer_id, 8);
@@ -169,7 +177,7 @@ TEST(PartitionView, ForeignAndOddFilesAreNamedAndHarmNothing) {
   put(*w.world.fs, std::string(kDirectory) + "/12.log", "x");
   put(*w.world.fs, std::string(kDirectory) + "/00000000000000000000.log.deleted", "x");
   put(*w.world.fs, std::string(kDirectory) + "/00000000000000000555.snapshot", "not a snapshot");
-  const auto view = view_partition(w.at, {}, kNow);
+  const auto view = partition_of(w.at, {});
   ASSERT_TRUE(view);
   EXPECT_EQ(file_named(*view, "notes.txt")->kind, api::FileKind::other);
   EXPECT_THAT(file_named(*view, "notes.txt")->says, HasSubstr("Not a file of the log"));
@@ -182,7 +190,7 @@ TEST(PartitionView, ForeignAndOddFilesAreNamedAndHarmNothing) {
 TEST(PartitionView, ManySegmentsGiveABoundedAnswer) {
   World world;
   for (int i = 0; i < 5000; ++i) put(*world.fs, std::string(kDirectory) + "/" + storage::segment_file_name(Offset{i * 10}, ".log"), "");
-  const auto view = view_partition(files_only(*world.fs), {}, kNow);
+  const auto view = partition_of(files_only(*world.fs), {});
   ASSERT_TRUE(view);
   EXPECT_EQ(view->segments_total, 5000);
   EXPECT_EQ(view->files_total, 5000);
@@ -284,6 +292,70 @@ TEST(SegmentMapView, DamageIsAPlaceAndTheRestIsShown) {
   // The batch itself cannot be shown, its neighbour can.
   EXPECT_EQ(view_batch(w.at, {"t", 0, 0, at, {}, {}}).error().code, Errc::not_found);
   EXPECT_EQ(view_batch(w.at, {"t", 0, 0, before->cells.position[6], {}, {}})->base, 18);
+}
+
+TEST(SegmentMapView, FlippedBytesInsideABatchAreMarked) {
+  LogWorld w(storage::OpenOptions{}, 20);
+  SegmentMaps maps(w.world.clock);
+  const auto before = view_segment_map(w.at, {"t", 0, 0, {}, {}, {}}, maps);
+  EXPECT_EQ(before->verified_to, before->file_bytes);
+  EXPECT_TRUE(before->damage.empty());
+  const std::string path = std::string(kDirectory) + "/00000000000000000000.log";
+  auto file = w.world.fs->open(path, io::OpenMode::read_write).value();
+  const std::int64_t at = before->cells.position[5];
+  const std::byte bad[1] = {std::byte{0x55}};
+  file->write_at(FilePosition{at + before->cells.size_bytes[5] - 3}, BytesView(bad)).value();
+  SegmentMaps fresh(w.world.clock);
+  const auto map = view_segment_map(w.at, {"t", 0, 0, {}, {}, {}}, fresh);
+  ASSERT_EQ(map->cells.position.size(), 20U);
+  EXPECT_EQ(map->cells.flags[5], kDamagedCell);
+  EXPECT_EQ(map->cells.flags[4] + map->cells.flags[6], 0);
+  // Its header is read all the same.
+  EXPECT_EQ(map->cells.base[5], 15);
+  EXPECT_EQ(map->cells.records[5], 3);
+  ASSERT_EQ(map->damage.size(), 1U);
+  EXPECT_EQ(map->damage[0].position, at);
+  EXPECT_EQ(map->damage[0].first_offset, 15);
+  EXPECT_EQ(map->damage[0].last_offset, 17);
+  EXPECT_THAT(map->damage[0].says, HasSubstr("offsets 15 to 17"));
+  EXPECT_THAT(map->damage[0].says, HasSubstr("CRC"));
+  EXPECT_EQ(map->verified_to, map->file_bytes);
+  // The partition tells it once a map has met it, of a broker's log; and of a directory at once.
+  PartitionChecks checks;
+  EXPECT_TRUE(partition_of(w.at, {})->damage.empty());
+  const auto met = view_partition(w.at, {}, {fresh, checks}, kNow);
+  ASSERT_EQ(met->damage.size(), 1U);
+  EXPECT_EQ(met->damage[0].position, at);
+  EXPECT_THAT(met->damage_checked, HasSubstr("Not every batch was checked"));
+  const auto of_files = partition_of(files_only(*w.world.fs), {});
+  ASSERT_EQ(of_files->damage.size(), 1U);
+  EXPECT_EQ(of_files->damage[0].position, at);
+  EXPECT_EQ(of_files->damage_checked, "Every batch, index and snapshot was checked.");
+}
+
+TEST(SegmentMapView, ChecksumsAreVerifiedOnFromWhereTheLastAnswerCame) {
+  World world;
+  // Batches of 1 MiB, more than one answer verifies.
+  std::string log;
+  for (int i = 0; i < 40; ++i) log.append(as_text(make_batch({.records = 1, .value_size = 1 << 20, .base_offset = Offset{i}})));
+  const std::int64_t last = static_cast<std::int64_t>(log.size()) * 39 / 40;
+  log[log.size() - 100] ^= 1;
+  put(*world.fs, std::string(kDirectory) + "/00000000000000000000.log", log);
+  const PartitionAt at = files_only(*world.fs);
+  SegmentMaps maps(world.clock);
+  const auto first = view_segment_map(at, {"t", 0, 0, {}, {}, {}}, maps);
+  EXPECT_GT(first->verified_to, 8 * MiB);
+  EXPECT_LE(first->verified_to, SegmentMaps::kMostVerified.value);
+  EXPECT_TRUE(first->damage.empty());
+  EXPECT_EQ(first->cells.position.size(), 40U);
+  const auto second = view_segment_map(at, {"t", 0, 0, {}, {}, {}}, maps);
+  EXPECT_GT(second->verified_to, first->verified_to);
+  const auto third = view_segment_map(at, {"t", 0, 0, {}, {}, {}}, maps);
+  EXPECT_EQ(third->verified_to, third->file_bytes);
+  EXPECT_EQ(third->damage.size(), 1U);
+  // A look at the place itself meets it at once.
+  SegmentMaps fresh(world.clock);
+  EXPECT_EQ(view_segment_map(at, {"t", 0, 0, last, {}, {}}, fresh)->damage.size(), 1U);
 }
 
 TEST(SegmentMapView, ASegmentThatWasReplacedIsReadAnew) {
@@ -606,7 +678,7 @@ std::vector<PartitionAt> golden_partitions(io::FileSystem& fs, const std::string
 // Every view of every segment, batch and record that the others name.
 void look_at_everything(const PartitionAt& at, const Clock& clock, std::int64_t& records) {
   SegmentMaps maps(clock);
-  const auto partition = view_partition(at, {}, kNow);
+  const auto partition = partition_of(at, {});
   ASSERT_TRUE(partition) << partition.error().message();
   for (const api::Segment& segment : partition->segments) {
     const auto map = view_segment_map(at, {"t", 0, segment.base, {}, {}, 4000}, maps);
@@ -666,7 +738,7 @@ TEST(GoldenViews, LegacyEntriesAndInternalTopics) {
   bool has_legacy = false;
   for (const PartitionAt& at : golden_partitions(fs, "legacy-before")) {
     SegmentMaps maps(clock);
-    const auto partition = view_partition(at, {}, kNow);
+    const auto partition = partition_of(at, {});
     for (const api::Segment& segment : partition->segments) {
       const auto map = view_segment_map(at, {"t", 0, segment.base, {}, {}, {}}, maps);
       for (std::size_t i = 0; i < map->cells.flags.size(); ++i) {
@@ -724,7 +796,7 @@ TEST(HostileViews, RandomBytesAsFiles) {
     const PartitionAt at = files_only(fs, "/d/t-0");
     std::int64_t records = 0;
     SegmentMaps maps(clock);
-    const auto partition = view_partition(at, {}, kNow);
+    const auto partition = partition_of(at, {});
     ASSERT_TRUE(partition) << partition.error().message();
     for (const api::Segment& segment : partition->segments) {
       const auto map = view_segment_map(at, {"t", 0, segment.base, {}, {}, 4000}, maps);

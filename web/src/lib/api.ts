@@ -85,10 +85,12 @@ export interface TopicRow {
 export interface Setting {
   name: string;
   value: string;
-  /** "topic", "broker default", "server.properties", "default" */
+  /** "topic", "dynamic broker", "dynamic default broker", "server.properties", "default"; "what if": the caller's */
   source: string;
   /** what it does, in a sentence */
   says: string;
+  /** the name under which it was given there, where that is another one: "log.retention.hours" */
+  given_as: string | null;
 }
 
 export interface Topic {
@@ -265,6 +267,8 @@ export interface Partition {
   checkpoints: Checkpoint[];
   groups: GroupPosition[];
   damage: Damage[];
+  /** what was looked at to know of damage, and what was not */
+  damage_checked: string;
   settings: Setting[];
   /** the partition in a sentence */
   says: string;
@@ -303,6 +307,8 @@ export interface SegmentMap {
   index: IndexPoints;
   /** how many there are in the window */
   index_entries: number;
+  /** in bytes: the checksums of the batches from from_position to here were verified, those behind not */
+  verified_to: number;
   /** false: the window was longer than one answer may scan; ask again from to_position */
   complete: boolean;
   /** what was read for this answer */
@@ -517,7 +523,7 @@ export interface Retention {
 export interface CleanedSegment {
   base: Long;
   size_bytes: number;
-  /** clean, dirty, too young, active */
+  /** clean, dirty, too young, active, not compacted */
   standing: string;
 }
 
@@ -665,6 +671,10 @@ export interface GroupOffset {
   standing: OffsetStanding;
   /** when retention removes what it wants next, should it stand still */
   overtaken_at_ms: number | null;
+  /** what it wants next is gone, or will be soon: counted in the warnings of the group's row */
+  warned: boolean;
+  /** why */
+  warning: string | null;
   says: string;
   /** what auto.offset.reset=earliest would do to it now */
   earliest: string;

@@ -13,10 +13,6 @@ export function count(value: number | Long | bigint | null | undefined): string 
   return sign + text.replace('-', '').replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** A sentence of the inspector's with its numbers grouped as all others are; not what belongs to names, times, versions or settings' text. */
-export const groupDigits = (text: string): string =>
-  text.replace(/(?<![\w.,:=/+-])[1-9]\d{3,18}(?![\w:/-]|\.\w)/g, (digits) => count(digits));
-
 /** An offset: as a count, but -1 stays what Kafka writes. */
 export const offset = (value: Long | bigint | null | undefined): string => (value === '-1' ? '-1' : count(value));
 
