@@ -1,6 +1,5 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
-import { svelteTesting } from '@testing-library/svelte/vite';
-import { defineConfig } from 'vitest/config';
+import { defineConfig } from 'vite';
 import { fixtures } from './fixtures/server';
 
 // `vite dev` shows the fixtures, or, with CORDWOOD_INSPECTOR=PORT, what an inspector on that port answers.
@@ -9,7 +8,7 @@ const port = process.env['CORDWOOD_INSPECTOR'];
 const target = `http://127.0.0.1:${port}`;
 
 export default defineConfig({
-  plugins: [svelte(), svelteTesting(), ...(port === undefined ? [fixtures()] : [])],
+  plugins: [svelte(), ...(port === undefined ? [fixtures()] : [])],
   server: {
     host: '127.0.0.1',
     proxy: port === undefined ? {} : { '/api': { target, changeOrigin: true, headers: { origin: target } } },
@@ -19,10 +18,5 @@ export default defineConfig({
     assetsInlineLimit: 0, // the page's policy forbids data: addresses
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1000,
-  },
-  test: {
-    environment: 'jsdom',
-    include: ['src/**/*.test.ts'],
-    setupFiles: ['./src/test_setup.ts'],
   },
 });

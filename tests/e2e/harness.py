@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def binary():
-    return os.environ.get("CORDWOOD_BINARY", os.path.join(ROOT, "build/release/cordwood"))
+    return os.path.abspath(os.environ.get("CORDWOOD_BINARY", os.path.join(ROOT, "build/release/cordwood")))
 
 
 def kafka_libs():

@@ -1,50 +1,8 @@
 // Clicks through every look at a partition, the one with most bytes: node e2e/partition.mjs BASE
 // Works with a broker and with `cordwood inspect` of any directory; what a look needs and is not there is left out.
-import { axe, kPhone, longTasks, newPage, open, settle } from './browser.mjs';
+import { kPhone, script, settle } from './browser.mjs';
 
-const base = (process.argv[2] ?? 'http://127.0.0.1:5173').replace(/\/$/, '');
-const failures = [];
-let checks = 0;
-
-function fail(what) {
-  failures.push(what);
-  console.log(what);
-}
-
-function expect(what, ok, more = '') {
-  checks += 1;
-  if (!ok) fail(more === '' ? what : `${what}: ${more}`);
-}
-
-const ask = async (path) => {
-  const response = await fetch(base + path);
-  return response.ok ? response.json() : null;
-};
-
-const browser = await open();
-
-async function run(name, options, body) {
-  const { page, context, problems } = await newPage(browser, options);
-  try {
-    await body(page, context);
-  } catch (error) {
-    fail(`${name}: ${error.message.split('\n')[0]}`);
-  }
-  for (const problem of problems) fail(`${name}: ${problem}`);
-  await context.close();
-}
-
-async function look(page, name) {
-  const found = await axe(page);
-  expect(`${name}: axe finds nothing`, found.length === 0, found.join('; '));
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(`${name} is no wider than the window`, wide <= 0, `${wide} px`);
-}
-
-async function quick(page, name, body) {
-  const long = await longTasks(page, body);
-  expect(`${name} has no task over 100 ms`, long.length === 0, long.join(', '));
-}
+const { base, ask, run, look, quick, expect, soon, end } = await script('partition');
 
 const topics = (await ask('/api/v1/topics?order=size&limit=1'))?.rows ?? [];
 if (topics.length === 0) {
@@ -55,6 +13,7 @@ const topic = topics[0].name;
 const rows = (await ask(`/api/v1/topics/${encodeURIComponent(topic)}`)).partitions;
 const partition = rows.reduce((most, row) => (row.size_bytes > most.size_bytes ? row : most), rows[0]).partition;
 const api = `/api/v1/topics/${encodeURIComponent(topic)}/partitions/${partition}`;
+const live = (await ask('/api/v1/about')).mode === 'broker';
 const shown = await ask(api);
 const path = `/topics/${encodeURIComponent(topic)}/${partition}`;
 const largest = shown.segments.reduce(
@@ -85,14 +44,19 @@ const filled = (id) => {
   return `${path}?${query}`;
 };
 
+/** A sentence without what changes from second to second: under load that is each number. */
+const timeless = (text) =>
+  text
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'then')
+    .replace(/\d[\d.,]* (ms|s|min|h|d)\b( \d+ (s|min|h)\b)?/g, 'some time')
+    .replace(/(?<=\d),(?=\d{3})/g, '')
+    .replace(live ? /\d+/g : /(?!)/, 'n')
+    .replace(/\s+/g, ' ')
+    .trim();
+
 /** Waits until the look has drawn what it asked for. */
 async function arrived(page) {
   await page.locator('main .section, main .sentence, main [role=alert]').first().waitFor({ timeout: 15_000 });
-  await page
-    .waitForFunction(() => !/^(Reading…|reading…)$/m.test(document.querySelector('main')?.innerText ?? ''), undefined, {
-      timeout: 15_000,
-    })
-    .catch(() => undefined);
   await settle(page);
 }
 
@@ -102,18 +66,21 @@ for (const theme of ['light', 'dark']) {
     await arrived(page);
     expect('the heading names the partition', (await page.locator('h1').textContent()) === `${topic}-${partition}`);
     for (const [id, title] of tabs) {
-      await quick(page, title, async () => {
+      const open = async () => {
         await page
           .getByRole('navigation', { name: 'Looks at this partition' })
           .getByRole('link', { name: title, exact: true })
           .click();
         await page.waitForURL((url) => (url.searchParams.get('tab') ?? '') === id);
         await arrived(page);
-      });
-      await look(page, `${title} ${theme}`);
-      if (id !== '') await page.goto(base + filled(id)).then(() => arrived(page));
+      };
+      await quick(page, title, open);
       expect(`${title} shows something`, (await page.locator('main').innerText()).length > 80);
-      if (id !== '') await look(page, `${title}, filled, ${theme}`);
+      await look(page, `${title} ${theme}`);
+      if (theme === 'dark' || !new URL(base + filled(id)).search.includes('&')) continue;
+      await page.goto(base + filled(id));
+      await arrived(page);
+      await look(page, `${title}, filled`);
     }
   });
 }
@@ -121,8 +88,20 @@ for (const theme of ['light', 'dark']) {
 await run('overview', {}, async (page) => {
   await page.goto(base + path);
   await arrived(page);
+  const files = page.getByRole('grid', { name: "Files of the partition's directory" });
+  await files.scrollIntoViewIfNeeded();
+  // Of a broker under load the directory changes meanwhile: the first segment's files stay.
+  const first = shown.files.filter((file) => file.name.startsWith(shown.segments[0]?.base.padStart(20, '0') ?? ''));
+  const listed = live ? first.slice(0, 1) : shown.files.slice(0, 5);
+  for (const file of listed) {
+    const names = async () => (await files.innerText()).replace(/\s+/g, '');
+    await soon(`the file ${file.name} is listed`, async () => {
+      if ((await names()).includes(file.name)) return true;
+      await page.mouse.wheel(0, 500);
+      return false;
+    });
+  }
   const text = await page.locator('main').innerText();
-  for (const file of shown.files.slice(0, 5)) expect(`the file ${file.name} is listed`, text.includes(file.name));
   for (const one of shown.damage.slice(0, 5)) expect(`the damage of ${one.file} is told`, text.includes(one.says));
   if (shown.damage.length === 0)
     expect('no damage is claimed', (await page.getByRole('heading', { name: 'Damage' }).count()) === 0);
@@ -134,55 +113,51 @@ if (largest !== null && largest.size_bytes > 0) {
     await arrived(page);
     const canvas = page.getByRole('application', { name: /^Segment / });
     const sight = page.locator('.sight');
-    expect('the whole segment is in sight', (await sight.textContent()).includes('the whole segment'));
+    const seen = () => sight.textContent();
+    const all = async () => (await seen()).includes('the whole segment');
+    await soon('the whole segment is in sight', all);
     await canvas.focus();
     await quick(page, 'zooming by keys', async () => {
-      for (let i = 0; i < 6; i += 1) {
-        await page.keyboard.press('+');
-        await page.waitForTimeout(60);
-      }
-      await settle(page, 700);
+      for (let i = 0; i < 6; i += 1) await page.keyboard.press('+');
+      await page.waitForURL((url) => url.searchParams.get('from') !== null);
+      await settle(page);
     });
-    const near = await sight.textContent();
+    const near = await seen();
     expect('+ zooms in', near.includes('in sight'), near);
-    expect('the window is in the address', new URL(page.url()).searchParams.get('from') !== null);
     await page.keyboard.press('ArrowRight');
-    await settle(page, 600);
-    expect('an arrow moves it', (await sight.textContent()) !== near);
+    await soon('an arrow moves it', async () => (await seen()) !== near);
+    await settle(page);
     await look(page, 'the map, zoomed');
     await page.keyboard.press('0');
-    await settle(page, 700);
-    expect('0 shows all again', (await sight.textContent()).includes('the whole segment'));
+    await soon('0 shows all again', all);
+    await page.waitForURL((url) => url.searchParams.get('from') === null);
+    await settle(page);
     const box = await canvas.boundingBox();
     await quick(page, 'zooming by the wheel', async () => {
       await page.mouse.move(box.x + box.width / 3, box.y + box.height / 2);
-      for (let i = 0; i < 10; i += 1) {
-        await page.mouse.wheel(0, -240);
-        await page.waitForTimeout(40);
-      }
-      await settle(page, 900);
+      for (let i = 0; i < 10; i += 1) await page.mouse.wheel(0, -240);
+      await page.waitForURL((url) => url.searchParams.get('from') !== null);
+      await settle(page);
     });
-    expect('the wheel zooms in', (await sight.textContent()).includes('in sight'));
+    expect('the wheel zooms in', (await seen()).includes('in sight'));
     await page.getByRole('button', { name: 'All', exact: true }).click();
-    await settle(page, 700);
-    expect('All shows all again', (await sight.textContent()).includes('the whole segment'));
-    await page.getByText('What is in sight, as a table').click();
+    await soon('All shows all again', all);
     await settle(page);
+    await page.getByText('What is in sight, as a table').click();
     const cells = page.locator('details tbody tr');
-    expect('the table lists what is in sight', (await cells.count()) > 0);
+    await soon('the table lists what is in sight', async () => (await cells.count()) > 0);
     await look(page, 'the map with its table');
     await canvas.focus();
-    await page.keyboard.press('.');
-    await settle(page);
-    expect('a step goes to a cell', / at byte [\d,]+: /.test(await page.locator('.says').first().textContent()));
+    await soon('a step goes to a cell', async () => {
+      await page.keyboard.press('.');
+      return / at byte [\d,]+: /.test(await page.locator('.says').first().textContent());
+    });
     await cells.first().locator('button').click();
-    await settle(page, 1200);
-    const url = new URL(page.url());
-    expect(
-      'a cell opens its batch, or comes nearer',
-      url.searchParams.get('tab') === 'batch' || url.searchParams.get('from') !== null,
-      url.search,
-    );
+    await soon('a cell opens its batch, or comes nearer', () => {
+      const query = new URL(page.url()).searchParams;
+      return query.get('tab') === 'batch' || query.get('from') !== null;
+    });
+    await settle(page);
   });
 }
 
@@ -196,7 +171,6 @@ if (batch !== null) {
     const fields = page.locator('.fields tbody tr');
     expect('its header is told field by field', (await fields.count()) >= batch.fields.length);
     await fields.first().hover();
-    await settle(page);
     await look(page, 'a batch with a field marked');
     if (batch.next_position !== null) {
       await page.keyboard.press(']');
@@ -225,8 +199,9 @@ if (record !== undefined) {
     await arrived(page);
     const life = await ask(`${api}/records/${record.offset}/life`);
     expect('its life is told', (await page.locator('.story > li').count()) === life.steps.length);
-    const told = await page.locator('.story').innerText();
-    for (const step of life.steps) expect(`its life tells: ${step.stage}`, told.includes(step.says.trim()), step.says);
+    const told = timeless(await page.locator('.story').innerText());
+    for (const step of life.steps)
+      expect(`its life tells: ${step.stage}`, told.includes(timeless(step.says)), step.says);
     await page.getByRole('link', { name: /^Batch of record/ }).click();
     await page.waitForURL(/tab=batch/);
     await arrived(page);
@@ -244,13 +219,14 @@ if (record !== undefined) {
     await page.waitForURL((url) => url.searchParams.get('offset') === record.offset);
     await page.locator('#answer').waitFor();
     const byOffset = await ask(`${api}/lookup?offset=${record.offset}`);
-    expect(
+    await soon(
       'an offset is found',
-      (await page.locator('#answer').textContent()) ===
+      async () =>
+        (await page.locator('#answer').textContent()) ===
         (byOffset.found ? `Found: offset ${grouped(byOffset.found_offset)}` : 'Not found'),
     );
     const steps = page.getByRole('list', { name: 'Steps, as the engine took them' }).locator('> li');
-    expect('with the steps of the engine', (await steps.count()) === byOffset.steps.length);
+    await soon('with the steps of the engine', async () => (await steps.count()) === byOffset.steps.length);
     await look(page, 'the look-up of an offset');
     const when = record.timestamp_ms;
     if (when >= 0) {
@@ -258,19 +234,22 @@ if (record !== undefined) {
       await page.getByLabel('Time', { exact: true }).fill(String(when));
       await page.getByRole('button', { name: 'Find', exact: true }).click();
       await page.waitForURL((url) => url.searchParams.get('time') === String(when));
-      await settle(page, 700);
       const byTime = await ask(`${api}/lookup?timestamp_ms=${when}`);
-      expect(
+      await soon(
         'a time is found',
-        (await page.locator('#answer').textContent()) ===
+        async () =>
+          (await page.locator('#answer').textContent()) ===
           (byTime.found ? `Found: offset ${grouped(byTime.found_offset)}` : 'Not found'),
       );
-      expect('with its steps', (await steps.count()) === byTime.steps.length);
+      await soon('with its steps', async () => (await steps.count()) === byTime.steps.length);
       await look(page, 'the look-up of a time');
     }
     await page.goto(`${base}${path}?tab=lookup&offset=9000000000000000000`);
     await arrived(page);
-    expect('what is not there is not found', (await page.locator('#answer').textContent()) === 'Not found');
+    await soon(
+      'what is not there is not found',
+      async () => (await page.locator('#answer').textContent()) === 'Not found',
+    );
   });
 }
 
@@ -282,22 +261,22 @@ await run('retention', {}, async (page) => {
     await page.locator('#what-bytes').focus();
     await page.keyboard.press('Home');
     await page.waitForURL(/retention_bytes=\d/);
-    await settle(page, 700);
+    await settle(page);
   });
-  expect('it says that it only asks', (await page.locator('#verdict').textContent()) === 'What retention would do');
+  const verdict = page.locator('#verdict');
+  await soon('it says that it only asks', async () => (await verdict.textContent()) === 'What retention would do');
   const bytes = new URL(page.url()).searchParams.get('retention_bytes');
   const what = await ask(`${api}/retention?retention_bytes=${bytes}`);
-  expect(
-    'the verdicts are those of the engine',
-    (await page.locator('#verdict').locator('xpath=ancestor::section').innerText()).includes(
-      `${grouped(what.goes_segments)} segment`,
-    ),
-  );
+  await soon('the verdicts are those of the engine', async () => {
+    const now = live ? await ask(`${api}/retention?retention_bytes=${bytes}`) : what;
+    const told = await verdict.locator('xpath=ancestor::section').innerText();
+    return told.includes(`${grouped(now.goes_segments)} segment`);
+  });
   await look(page, 'what if');
   await page.getByRole('button', { name: 'As it is set' }).click();
   await page.waitForURL((url) => !url.searchParams.has('retention_bytes'));
-  await settle(page, 700);
-  expect('and is taken back', (await page.locator('#verdict').textContent()) === 'What retention does');
+  await settle(page);
+  await soon('and is taken back', async () => (await verdict.textContent()) === 'What retention does');
   const after = await ask(`${api}/retention`);
   expect('nothing was set', after.what_if === false && after.retention_bytes.value === what_is(after));
 });
@@ -311,7 +290,9 @@ await run('compaction', {}, async (page) => {
   await page.goto(`${base}${path}?tab=compaction`);
   await arrived(page);
   const cleaner = await ask(`${api}/compaction`);
-  expect('the cleaner says why', (await page.locator('main').innerText()).includes(cleaner.says.trim()));
+  await soon('the cleaner says why', async () =>
+    timeless(await page.locator('main').innerText()).includes(timeless(cleaner.says)),
+  );
 });
 
 await run('stale addresses', { allowed: [404, 400] }, async (page) => {
@@ -337,6 +318,4 @@ await run('phone', { size: kPhone }, async (page) => {
   }
 });
 
-await browser.close();
-console.log(`partition: ${checks} checks, ${failures.length} failures`);
-process.exit(failures.length === 0 ? 0 : 1);
+await end();

@@ -1,59 +1,21 @@
 // Clicks through the frame of the page and the views of topics and groups: node e2e/shell.mjs BASE
 // Works with the fixtures of `vite dev`, with a broker and with `cordwood inspect`; what a view needs and is not there is left out.
-import { axe, kPhone, longTasks, newPage, open, settle } from './browser.mjs';
+import { kPhone, script, settle } from './browser.mjs';
 
-const base = (process.argv[2] ?? 'http://127.0.0.1:5173').replace(/\/$/, '');
-const failures = [];
-let checks = 0;
-let told = 0;
+const { base, ask, run, look, quick, expect, soon, end } = await script('shell');
 
-function expect(what, ok, more = '') {
-  checks += 1;
-  if (!ok) failures.push(more === '' ? what : `${what}: ${more}`);
-}
-
-async function look(page, name) {
-  for (const finding of await axe(page)) failures.push(`${name}: ${finding}`);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(`${name} is no wider than the window`, wide <= 0, `${wide} px`);
-}
-
-async function quick(page, name, body) {
-  const long = await longTasks(page, body);
-  expect(`${name} has no task over 100 ms`, long.length === 0, long.join(', '));
-}
-
-const ask = async (path) => {
-  const response = await fetch(base + path);
-  return response.ok ? response.json() : null;
-};
-
-const browser = await open();
 const about = await ask('/api/v1/about');
 if (about === null) throw new Error(`no inspector answers at ${base}`);
 const topics = (await ask('/api/v1/topics?limit=500'))?.rows ?? [];
 const groups = (await ask('/api/v1/groups?limit=500'))?.rows ?? [];
 const topic = topics.find((row) => !row.internal) ?? topics[0];
 
-async function run(name, options, body) {
-  const { page, context, problems } = await newPage(browser, options);
-  try {
-    await body(page, context);
-  } catch (error) {
-    failures.push(`${name}: ${error.message.split('\n')[0]}`);
-  }
-  for (const problem of problems) failures.push(`${name}: ${problem}`);
-  await context.close();
-  for (const failure of failures.slice(told)) console.log(failure);
-  told = failures.length;
-}
-
 const grid = (page, label) => page.getByRole('grid', { name: label });
 
 for (const theme of ['light', 'dark']) {
   await run(`topics ${theme}`, { theme }, async (page) => {
     await page.goto(`${base}/`);
-    await settle(page, 1000);
+    await settle(page);
     await quick(page, `topics ${theme}`, async () => {
       await look(page, `topics ${theme}`);
       const rows = grid(page, 'Topics').locator('tbody tr[data-key]');
@@ -76,8 +38,7 @@ for (const theme of ['light', 'dark']) {
       await grid(page, 'Topics').locator('td[tabindex="0"]').focus();
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('ArrowRight');
-      await settle(page);
-      expect('a cell tells where it is from', (await page.locator('#tip').textContent()) !== '');
+      await soon('a cell tells where it is from', async () => (await page.locator('#tip').textContent()) !== '');
       await page.keyboard.press('Escape');
       expect('Escape hides it', (await page.locator('#tip').textContent()) === '');
       await page.keyboard.press('Home');
@@ -93,13 +54,14 @@ for (const theme of ['light', 'dark']) {
   if (topic !== undefined) {
     await run(`topic ${theme}`, { theme }, async (page) => {
       await page.goto(`${base}/topics/${encodeURIComponent(topic.name)}`);
-      await settle(page, 1000);
+      await settle(page);
       await quick(page, `topic ${theme}`, async () => {
         await look(page, `topic ${theme}`);
         const fact = page.locator('.facts button').first();
         await fact.hover();
-        await settle(page);
-        expect('a number tells where it is from', (await page.locator('#tip').textContent()).includes('log end'));
+        await soon('a number tells where it is from', async () =>
+          (await page.locator('#tip').textContent()).includes('log end'),
+        );
         if (about.actions) {
           for (const name of ['Produce a record…', 'Add partitions…', 'Roll, retain, compact…']) {
             await page.getByRole('button', { name }).click();
@@ -128,7 +90,7 @@ for (const theme of ['light', 'dark']) {
 
   await run(`groups ${theme}`, { theme }, async (page) => {
     await page.goto(`${base}/groups`);
-    await settle(page, 800);
+    await settle(page);
     await quick(page, `groups ${theme}`, async () => {
       await look(page, `groups ${theme}`);
       if (groups.length === 0) return;
@@ -152,7 +114,7 @@ for (const theme of ['light', 'dark']) {
 
   await run(`about ${theme}`, { theme }, async (page) => {
     await page.goto(`${base}/about`);
-    await settle(page, 600);
+    await settle(page);
     await look(page, `about ${theme}`);
   });
 }
@@ -160,7 +122,7 @@ for (const theme of ['light', 'dark']) {
 await run('stale addresses', { allowed: [404] }, async (page) => {
   for (const path of ['/nowhere', '/topics/no.such.topic', '/groups/no-such-group', '/topics/a/b/c']) {
     await page.goto(base + path).catch(() => undefined);
-    await settle(page, 600);
+    await settle(page);
     expect(`${path} says that there is nothing`, (await page.getByRole('alert').count()) > 0);
     expect(`${path} shows the way on`, (await page.locator('main a').count()) > 0);
     await look(page, path);
@@ -203,7 +165,7 @@ await run('phone', { size: kPhone }, async (page) => {
   if (groups[0] !== undefined) paths.push(`/groups/${encodeURIComponent(groups[0].name)}`);
   for (const path of paths) {
     await page.goto(base + path);
-    await settle(page, 700);
+    await settle(page);
     await look(page, `phone ${path}`);
   }
 });
@@ -236,25 +198,25 @@ await run('10,000 topics with names meant to break a page', {}, async (page) => 
     return route.fulfill(json({ total, matching: total, rows, next: from + limit < total ? from + limit : null }));
   });
   await page.goto(`${base}/topics`);
-  await settle(page, 1000);
+  await settle(page);
   await quick(page, '10,000 topics', async () => {
     const rows = grid(page, 'Topics').locator('tbody tr[data-key]');
     expect('few rows are in the page', (await page.locator('tbody tr').count()) < 120);
-    for (let at = 0; at < 40; at += 1) {
+    for (let at = 0; at < 15; at += 1) {
       await page.mouse.wheel(0, 7000);
       await page.waitForTimeout(40);
     }
-    await settle(page, 600);
+    await settle(page);
     await grid(page, 'Topics').locator('td[tabindex="0"]').focus();
     await page.keyboard.press('Control+End');
-    await settle(page, 800);
+    await settle(page);
     expect('the last row is reached', (await rows.last().getAttribute('data-key')) === name(total - 1));
     expect(
       'and has the focus',
       await page.evaluate(() => document.activeElement?.closest('tr')?.getAttribute('aria-rowindex') === '10001'),
     );
     await page.keyboard.press('Control+Home');
-    await settle(page, 800);
+    await settle(page);
     expect('markup is text', (await page.locator('main img').count()) === 0);
     expect('and is shown', (await rows.first().textContent()).includes('<img src=x onerror=alert(0)>'));
     await look(page, '10,000 topics');
@@ -268,15 +230,15 @@ await run('a token is demanded', { allowed: [401] }, async (page) => {
       : route.fulfill(json({ error: 'The token is missing or wrong.', field: null }, 401)),
   );
   await page.goto(`${base}/topics`);
-  await settle(page, 600);
+  await settle(page);
   await look(page, 'token');
   await page.getByLabel('Token', { exact: true }).fill('wrong');
   await page.keyboard.press('Enter');
-  await settle(page, 600);
+  await settle(page);
   expect('a wrong one is asked for again', await page.getByText('is not the right one').isVisible());
   await page.getByLabel('Token', { exact: true }).fill('secret');
   await page.keyboard.press('Enter');
-  await settle(page, 900);
+  await settle(page);
   expect(
     'the right one opens the page',
     (await page.locator('dialog').count()) === 0 && (await grid(page, 'Topics').count()) === 1,
@@ -292,7 +254,7 @@ await run('the inspector is gone', { allowed: [503, 500] }, async (page) => {
     route.fulfill(json({ error: 'Too many questions at once.', field: null }, 503)),
   );
   await page.goto(`${base}/topics`);
-  await settle(page, 600);
+  await settle(page);
   expect('it says why', (await page.getByText('Too many questions at once.').count()) > 0);
   await page.unroute('**/api/**');
   await page.getByRole('button', { name: 'Ask again' }).first().click();
@@ -301,7 +263,7 @@ await run('the inspector is gone', { allowed: [503, 500] }, async (page) => {
     .last()
     .click()
     .catch(() => undefined);
-  await settle(page, 600);
+  await settle(page);
   expect('and goes on once it answers', (await grid(page, 'Topics').count()) === 1);
 });
 
@@ -329,6 +291,4 @@ if (about.mode === 'broker') {
   });
 }
 
-await browser.close();
-console.log(`shell: ${checks} checks, ${failures.length} failures`);
-process.exit(failures.length === 0 ? 0 : 1);
+await end();

@@ -57,10 +57,8 @@ async function views() {
     all.push(['groups', '/groups'], ['group', `/groups/${named(group.name)}`]);
   }
   const demos = (await ask('/api/v1/demos'))?.rows ?? [];
-  if (demos.length > 0) {
-    const demo = demos.find((row) => row.name === 'lost_position') ?? demos[0];
-    all.push(['demos', '/demos'], ['demo', `/demos/${named(demo.name)}?step=${demo.steps}`]);
-  }
+  if (demos.length > 0) all.push(['demos', '/demos']);
+  for (const demo of demos) all.push([`demo-${demo.name}`, `/demos/${named(demo.name)}?step=${demo.steps}`]);
   all.push(['about', '/about']);
   return all.filter(([name]) => only === undefined || name === only);
 }
@@ -76,7 +74,12 @@ async function still(page, fullPage) {
   for (let again = 0; again < 12; again += 1) {
     await page.waitForTimeout(350);
     const busy = (await page.locator('main [aria-busy="true"]').count()) > 0;
-    const picture = await page.screenshot({ fullPage, animations: 'disabled', caret: 'hide' });
+    // All of it is in sight then: tables make only the rows that are.
+    if (fullPage) {
+      const height = await page.evaluate(() => document.documentElement.scrollHeight);
+      await page.setViewportSize({ width: kPhone.width, height: Math.min(Math.max(kPhone.height, height), 8000) });
+    }
+    const picture = await page.screenshot({ animations: 'disabled', caret: 'hide' });
     if (!busy && last !== null && picture.equals(last)) return picture;
     last = picture;
   }
@@ -98,6 +101,7 @@ for (const { shape, theme, size } of shapes) {
   for (const [name, path] of all) {
     checks += 1;
     try {
+      await page.setViewportSize(size);
       await page.goto(base + path);
       const picture = await still(page, size === kPhone);
       writeFileSync(join(out, `${name}-${shape}.png`), picture);

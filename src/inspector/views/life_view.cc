@@ -58,7 +58,8 @@ void add_choice(const PartitionAt& at, const FoundLogRecord& found, Steps& steps
   const bool fits = chosen == partition;
   api::LifeStep& step = steps.add(
       api::LifeStage::partition_choice, true,
-      fits ? fmt::format("The hash of the key, without its sign, modulo {} partitions is {}: this partition.", count, chosen)
+      fits ? fmt::format("The producer hashed the key with murmur2, took the sign bit away, and what is left modulo {} partitions is {}: this partition.",
+                         count, chosen)
            : fmt::format("By the hash of its key the record would belong to partition {} of {}: the producer chose the partition itself, uses another "
                          "partitioner, or the topic had another number of partitions then.",
                          chosen, count));

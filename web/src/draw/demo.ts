@@ -32,6 +32,7 @@ export interface DrawnLog {
 export const between = 10; // pixels between two segments
 const kLeastRecord = 30;
 const kLeastSegment = 46;
+const kMayScroll = 700; // pixels
 const kMostPixels = 1000; // for the longest log, where a narrow record would make it longer
 
 const tornOf = (segment: DemoSegment): number => segment.torn_bytes;
@@ -41,6 +42,8 @@ export function scaleFor(logs: readonly DrawnSource[], pixels: number): number {
   let scale = 0;
   let least = 0;
   let most = Infinity;
+  // Where there is room enough, all of a log is in sight; on a phone its records are too narrow then, and it is moved sideways.
+  const scrolls = pixels < kMayScroll;
   for (const log of logs) {
     const list = log.segments;
     const total = list.reduce((sum, one) => sum + one.segment.size_bytes, 0);
@@ -64,7 +67,7 @@ export function scaleFor(logs: readonly DrawnSource[], pixels: number): number {
       }
   }
   // A small log need not fill the page.
-  return Math.min(Math.max(scale, Math.min(least, most)), 0.6);
+  return Math.min(scrolls ? Math.max(scale, Math.min(least, most)) : scale, 0.6);
 }
 
 export interface DrawnSource {
