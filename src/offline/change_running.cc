@@ -14,7 +14,7 @@ Error odd_answer(std::string_view field) {
   return Error{Errc::unsupported, fmt::format("the inspector's answer has no '{}': another version of Cordwood?", field)};
 }
 
-Result<std::string> text_of(const boost::json::object& object, std::string_view field) {
+Result<std::string> text_field(const boost::json::object& object, std::string_view field) {
   const boost::json::value* value = object.if_contains(field);
   if (value == nullptr || !value->is_string()) return odd_answer(field);
   return std::string(value->as_string());
@@ -43,7 +43,7 @@ Result<std::vector<TopicPartition>> list_partitions(cli::InspectorClient& inspec
     if (rows == nullptr || !rows->is_array()) return odd_answer("rows");
     for (const boost::json::value& row : rows->as_array()) {
       if (!row.is_object()) return odd_answer("rows");
-      const std::string topic = TRY(text_of(row.as_object(), "name"));
+      const std::string topic = TRY(text_field(row.as_object(), "name"));
       const std::int64_t count = TRY(number_of(row.as_object(), "partitions"));
       if (count < 0 || count > kMostPartitions - static_cast<std::int64_t>(partitions.size())) return odd_answer("partitions");
       for (std::int32_t i = 0; i < static_cast<std::int32_t>(count); ++i) partitions.push_back({topic, PartitionId{i}});
@@ -74,7 +74,7 @@ class Change {
     boost::json::object body;
     body["kind"] = boost::json::string(change_.command);
     const boost::json::object done = TRY(inspector_.post(path + "/maintenance", body));
-    report_.tell(partition, TRY(text_of(done, "says")), fields);
+    report_.tell(partition, TRY(text_field(done, "says")), fields);
     return {};
   }
 
@@ -86,18 +86,18 @@ class Change {
     const std::int64_t bytes = TRY(number_of(retention, "goes_bytes"));
     const auto fields = [&](JsonLine& line) { line.number("removed_segments", segments).number("removed_bytes", bytes); };
     if (!change_.dry_run) return post(partition, path, fields);
-    report_.tell(partition, TRY(text_of(retention, "says")), fields);
+    report_.tell(partition, TRY(text_field(retention, "says")), fields);
     return {};
   }
 
   Result<void> compact(const TopicPartition& partition, const std::string& path) {
     const boost::json::object compaction = TRY(inspector_.get(path + "/compaction"));
-    const std::string decision = TRY(text_of(compaction, "decision"));
+    const std::string decision = TRY(text_field(compaction, "decision"));
     if (decision == "not_compacted") return {};
     const bool goes = TRY(flag_of(compaction, "due")) || (change_.force && decision == "not_dirty_enough");
     const auto fields = [&](JsonLine& line) { line.boolean("cleaned", goes && !change_.dry_run); };
     if (goes && !change_.dry_run) return post(partition, path, fields);
-    report_.tell(partition, TRY(text_of(compaction, "says")), fields);
+    report_.tell(partition, TRY(text_field(compaction, "says")), fields);
     return {};
   }
 
