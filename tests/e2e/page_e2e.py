@@ -16,6 +16,7 @@ import sys
 import threading
 
 import harness
+import wire
 from harness import check, check_equal
 
 WEB = os.path.join(harness.ROOT, "web")
@@ -90,11 +91,12 @@ HOSTILE = [
 def fill_hostile(address):
     """Records, and a group, meant to break the page."""
     server = ["--bootstrap-server", address]
-    own("topics", *server, "--create", "--topic", "hostile")
-    done = subprocess.run([harness.binary(), "console-producer", *server, "--topic", "hostile", "--reader-property", "parse.key=true"],
-                          input=b"".join(value[:200].replace(b"\t", b" ") + b"\t" + value + b"\n" for value in HOSTILE), capture_output=True,
-                          timeout=120, check=False)
-    check_equal(done.returncode, 0, f"console-producer: {done.stderr[-500:]}")
+    own("topics", *server, "--create", "--topic", "hostile", "--config", "retention.ms=-1")
+    # Not by console-producer: what is no UTF-8 would be made such.
+    with wire.Connection(int(address.rsplit(":", 1)[1])) as c:
+        for value in HOSTILE:
+            code, _ = wire.produce(c, "hostile", 0, wire.batch([(value[:200], value)]))
+            check_equal(code, 0, f"produce {value[:40]!r}")
     own("console-consumer", *server, "--topic", "hostile", "--group", "<img src=x onerror=broken=1>", "--from-beginning", "--max-messages", "5")
 
 

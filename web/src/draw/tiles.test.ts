@@ -37,6 +37,7 @@ function mapOf(fileBytes: number, from: number, to: number, most: number, comple
     file_bytes: fileBytes,
     from_position: first * 1000,
     to_position: last * 1000,
+    verified_to: last * 1000,
     cells,
     index: { position: [], offset: [] },
     index_entries: 0,
