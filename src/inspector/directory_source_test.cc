@@ -1,9 +1,13 @@
 // Directories that Kafka has written, in memory, through the Source and the endpoints.
 #include "inspector/directory_source.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "inspector/handlers.h"
 #include "inspector/page_assets.h"
 #include "inspector/service.h"
 #include "io/memory_file_system.h"
@@ -182,6 +186,54 @@ TEST_F(DirectoryServiceTest, TellsWhatIsWrongWithARequest) {
   EXPECT_THAT(ask("/api/v1/topics?limit=0").body, HasSubstr("\"field\":\"limit\""));
   EXPECT_EQ(ask("/api/v1/topics/g-plain/records", "POST", "{}").status, 403);
   EXPECT_EQ(ask("/api/v1/about", "POST", "{}").status, 403);
+}
+
+TEST_F(DirectoryServiceTest, ToldOfAStaleAddressItSaysWhatIsNotThere) {
+  show("plain");
+  const std::string at = "/api/v1/topics/g-plain/partitions/0";
+  for (const char* rest : {"/segments/4711/map", "/segments/-1/map", "/segments/4711/batches/0", "/segments/0/batches/999999999", "/segments/4711/index",
+                           "/records?offset=999999999", "/records/999999999/life", "/records/-5/life"}) {
+    const HttpAnswer answer = ask(at + rest);
+    EXPECT_TRUE(answer.status == 404 || answer.status == 400) << rest << ": " << answer.status << " " << answer.body;
+    EXPECT_THAT(answer.body, HasSubstr("\"error\":\"")) << rest;
+  }
+  // What an address of another time may ask for all the same: the present map, as much of it as is there.
+  EXPECT_EQ(ask(at + "/segments/0/map?from_position=999999999999").status, 200);
+}
+
+TEST_F(DirectoryServiceTest, HasPagesOfTenThousandTopics) {
+  for (int i = 0; i < 10'000; ++i) put_file(fs_, fmt::format("/data/many-{:05}-0/00000000000000000000.log", i), "");
+  source_ = open();
+  service_ = std::make_unique<Service>(ServiceParts{.source = *source_, .files = fs_, .clock = clock_, .version = "1.2.3"},
+                                       GuardRules{.token = {}, .bound_host = "127.0.0.1", .port = 9192, .actions = false});
+  const HttpAnswer all = ask("/api/v1/topics?limit=500");
+  EXPECT_THAT(all.body, HasSubstr("\"total\":10000,\"matching\":10000,"));
+  EXPECT_THAT(all.body, HasSubstr("\"next\":500}"));
+  EXPECT_LT(all.body.size(), 500'000u);
+  const HttpAnswer last = ask("/api/v1/topics?from=9999");
+  EXPECT_THAT(last.body, HasSubstr("many-09999"));
+  EXPECT_THAT(last.body, HasSubstr("\"next\":null}"));
+  EXPECT_THAT(ask("/api/v1/topics?search=many-0777").body, HasSubstr("\"matching\":10,"));
+  EXPECT_EQ(ask("/api/v1/topics/many-07777/partitions/0").status, 200);
+}
+
+TEST_F(DirectoryServiceTest, WarnsInTheListOfGroupsAsInTheGroup) {
+  load_golden(fs_, "consumer-offsets");
+  source_ = open();
+  service_ = std::make_unique<Service>(ServiceParts{.source = *source_, .files = fs_, .clock = clock_, .version = "1.2.3"},
+                                       GuardRules{.token = {}, .bound_host = "127.0.0.1", .port = 9192, .actions = false});
+  // Far in the future everything is older than retention.ms.
+  clock_.set(TimestampMs{4'000'000'000'000});
+  const std::vector<GroupFacts> groups = source_->groups().value();
+  ASSERT_FALSE(groups.empty());
+  SourceHandlers handlers(*source_, nullptr, clock_, "1.2.3");
+  const api::GroupPage page = handlers.groups({}).value();
+  ASSERT_EQ(page.rows.size(), groups.size());
+  for (const api::GroupRow& row : page.rows) {
+    const api::Group group = handlers.group({row.name}).value();
+    EXPECT_EQ(row.warnings, std::ranges::count_if(group.offsets, &api::GroupOffset::warned)) << row.name;
+    for (const api::GroupOffset& offset : group.offsets) EXPECT_EQ(offset.warned, offset.warning.has_value());
+  }
 }
 
 TEST_F(DirectoryServiceTest, IsReadyWhenItIsSaidTo) {

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <string>
+#include <thread>
 
 namespace cordwood::inspector {
 namespace {
@@ -135,6 +136,53 @@ TEST_F(HttpServerTest, RefusesWhatIsNoRequestOrTooLarge) {
   EXPECT_THAT(ask("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"), StartsWith("HTTP/1.1 413"));
   EXPECT_EQ(service_.answered, 0);
   EXPECT_THAT(ask(kClosing), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpServerTest, RefusesBombs) {
+  start();
+  std::string many = "GET / HTTP/1.1\r\nHost: x\r\n";
+  for (int i = 0; i < 10'000; ++i) many += "A: b\r\n";
+  EXPECT_THAT(ask(many + "\r\n"), StartsWith("HTTP/1.1 431"));
+  EXPECT_THAT(ask("GET /" + std::string(100'000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n"), StartsWith("HTTP/1.1 4"));
+  // A body that does not say how long it becomes.
+  std::string chunks = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 40; ++i) chunks += "10000\r\n" + std::string(0x10000, 'a') + "\r\n";
+  EXPECT_THAT(ask(chunks + "0\r\n\r\n"), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(ask("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n"), StartsWith("HTTP/1.1 4"));
+  EXPECT_EQ(service_.answered, 0);
+  EXPECT_THAT(ask(kClosing), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpServerTest, AnswersManyThatCameAtOnceInTheirOrder) {
+  start();
+  std::string all;
+  for (int i = 0; i < 500; ++i) all += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  Client client(server_->port());
+  client.send(all);
+  for (int i = 0; i < 500; ++i) {
+    const std::string wanted = "GET /" + std::to_string(i) + " 0";
+    ASSERT_THAT(client.read_to(wanted), testing::EndsWith(wanted));
+  }
+  EXPECT_EQ(service_.answered, 500);
+}
+
+TEST_F(HttpServerTest, EndsARequestThatComesByteByByte) {
+  start({.read_timeout = DurationMs{300}});
+  Client slow(server_->port());
+  const std::string request = "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(1000, 'a');
+  // Each byte comes long before the timeout; the whole of it does not.
+  const MonotonicNs began = clock_.monotonic();
+  std::thread dripping([&] {
+    for (const char c : request) {
+      slow.send(std::string_view(&c, 1));
+      ::usleep(20'000);
+      if (clock_.monotonic() - began > DurationNs{5'000'000'000}) break;
+    }
+  });
+  slow.read_all();
+  EXPECT_LT(clock_.monotonic() - began, DurationNs{4'500'000'000});
+  dripping.join();
+  EXPECT_EQ(service_.answered, 0);
 }
 
 TEST_F(HttpServerTest, PacksWhatIsLargeForWhoeverTakesIt) {

@@ -328,8 +328,10 @@ TEST(SegmentMapView, FlippedBytesInsideABatchAreMarked) {
   EXPECT_EQ(met->damage[0].position, at);
   EXPECT_THAT(met->damage_checked, HasSubstr("Not every batch was checked"));
   const auto of_files = partition_of(files_only(*w.world.fs), {});
-  ASSERT_EQ(of_files->damage.size(), 1U);
-  EXPECT_EQ(of_files->damage[0].position, at);
+  // What a check tells of the indexes beside it comes with it.
+  EXPECT_TRUE(std::ranges::any_of(of_files->damage, [&](const api::Damage& row) {
+    return row.position == at && row.file == "00000000000000000000.log" && row.first_offset == 15;
+  })) << of_files->damage.front().says;
   EXPECT_EQ(of_files->damage_checked, "Every batch, index and snapshot was checked.");
 }
 
