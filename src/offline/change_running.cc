@@ -6,6 +6,7 @@
 
 #include "offline/change_report.h"
 #include "offline/data_directory.h"
+#include "storage/directory_files.h"
 
 namespace cordwood::offline {
 namespace {
@@ -55,6 +56,25 @@ Result<std::vector<TopicPartition>> list_partitions(cli::InspectorClient& inspec
     from = next->as_int64();
   }
   return partitions;
+}
+
+// The list of topics may be a second old: those that are named and not in it are asked for.
+Result<void> add_named(cli::InspectorClient& inspector, const std::vector<std::string>& choices, std::vector<TopicPartition>& there) {
+  for (const std::string& text : choices) {
+    std::vector<std::string> names{TRY(parse_choice(text)).topic};
+    if (const auto directory = storage::parse_partition_directory(text)) names.push_back(directory->partition.topic);
+    for (const std::string& name : names) {
+      if (name.empty() || name.ends_with('*') || std::ranges::find(there, name, &TopicPartition::topic) != there.end()) continue;
+      const auto topic = inspector.get("/api/v1/topics/" + cli::encode_path_word(name));
+      if (!topic && topic.error().code == Errc::not_found) continue;
+      if (!topic) return topic.error();
+      const boost::json::value* partitions = topic->if_contains("partitions");
+      if (partitions == nullptr || !partitions->is_array()) return odd_answer("partitions");
+      const auto count = static_cast<std::int32_t>(partitions->as_array().size());
+      for (std::int32_t i = 0; i < count; ++i) there.push_back({name, PartitionId{i}});
+    }
+  }
+  return {};
 }
 
 class Change {
@@ -114,7 +134,8 @@ Result<int> change_running(const RunningChange& change, cli::Session& session) {
   }
   cli::InspectorClient inspector(change.inspector, session);
   TRY(inspector.check_broker(change.dry_run ? cli::Wanted::a_look : cli::Wanted::changes));
-  const std::vector<TopicPartition> there = TRY(list_partitions(inspector));
+  std::vector<TopicPartition> there = TRY(list_partitions(inspector));
+  TRY(add_named(inspector, change.choices, there));
   const std::vector<PartitionChoice> choices = TRY(parse_choices(change.choices, there));
   Change one(change, inspector, session);
   int code = 0;

@@ -28,13 +28,13 @@ def segments(broker, partition):
 
 
 def produce(broker, topic, lines):
-    own("console-producer", "--bootstrap-server", broker.address(), "--topic", topic, "--property", "parse.key=true",
+    own("console-producer", "--bootstrap-server", broker.address(), "--topic", topic, "--reader-property", "parse.key=true",
         stdin="".join(f"{key}\t{value}\n" for key, value in lines))
 
 
 def consume(broker, topic):
-    return own("console-consumer", "--bootstrap-server", broker.address(), "--topic", topic, "--from-beginning", "--timeout-ms", "2000",
-               "--property", "print.key=true").splitlines()
+    return own("console-consumer", "--bootstrap-server", broker.address(), "--topic", topic, "--from-beginning", "--timeout-ms", "5000",
+               "--formatter-property", "print.key=true").splitlines()
 
 
 def rolls_and_retains(broker, url):
@@ -50,7 +50,7 @@ def rolls_and_retains(broker, url):
     check_equal(line, {"command": "roll", "topic": "orders", "partition": int(filled[-1]), "says": "The active segment is empty and stays."}, "roll --json")
 
     check_equal(own("retain", "--inspector", url), "", "retention where all may stay")
-    own("configs", "--bootstrap-server", broker.address(), "--alter", "--topic", "orders", "--add-config", "retention.bytes=1")
+    own("configs", "--bootstrap-server", broker.address(), "--alter", "--topic", "orders", "--add-config", "retention.ms=1")
     code, out, err = ask("retain", "--inspector", url, "--dry-run")
     check_equal((code, err), (0, "cordwood retain: nothing was changed (--dry-run)\n"), "retain --dry-run")
     check(out.startswith(f"{filled}: ") and out.count("\n") == 1, f"retain --dry-run: {out}")
@@ -69,7 +69,7 @@ def compacts_and_reindexes(broker, url):
     code, out, err = ask("compact", "--inspector", url, "--force", "--dry-run", "states")
     check_equal((code, err), (0, "cordwood compact: nothing was changed (--dry-run)\n"), f"compact --dry-run: {out}")
     check_equal(len(consume(broker, "states")), 30, "records after the dry run")
-    out = own("compact", "--inspector", url, "--force")
+    out = own("compact", "--inspector", url, "--force", "states")
     check(out.startswith("states-0: Offsets 0 to 3") and "3 of 30 records stay" in out, f"compact: {out}")
     check_equal(sorted(consume(broker, "states")), ["k0\tv27", "k1\tv28", "k2\tv29"], "records after the compaction")
     check_equal(json.loads(own("compact", "--inspector", url, "--json", "states"))["cleaned"], False, "a second compaction")
@@ -102,7 +102,12 @@ def main():
             rolls_and_retains(broker, url)
             compacts_and_reindexes(broker, url)
             says_what_is_wrong(broker, url)
+            produce(broker, "states", [(f"k{i % 3}", f"w{i}") for i in range(30)])
+            own("roll", "--inspector", url, "states")
             check_equal(broker.stop(), 0, "exit code of the broker")
+        # Not dirty enough, and forced: the same on the stopped directory.
+        out = own("compact", os.path.join(folder, "data"), "--force", "states")
+        check(out.startswith("states-0: clean up to offset 60: 3 of 33 records stay"), f"compact of a directory: {out}")
         closed = {"cordwood.inspector.listener": "127.0.0.1:0", "cordwood.inspector.token": "a-secret-of-sixteen-letters"}
         with harness.Cordwood(folder, overrides=closed, name="closed") as broker:
             broker.start()

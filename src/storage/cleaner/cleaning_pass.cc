@@ -178,7 +178,8 @@ class CleaningPass {
 
 Result<PassResult> clean_log(PartitionLog& log, const LogEnvironment& environment, const CleaningVerdict& verdict,
                              OffsetMap& map, const PassSettings& settings) {
-  CHECK(verdict.is_due() && verdict.cleanable_bytes > ByteCount{0}, "{} has nothing to clean", log.directory());
+  const bool has_work = verdict.is_due() || verdict.decision == CleaningDecision::not_dirty_enough;
+  CHECK(has_work && verdict.cleanable_bytes > ByteCount{0}, "{} has nothing to clean", log.directory());
   return CleaningPass(log, environment, verdict, map, settings).run();
 }
 
