@@ -411,6 +411,10 @@ Result<PartitionAt> DirectorySource::partition(const TopicPartition& name) {
   // The log lives in what was opened for it.
   if (opened->log) at.log = std::shared_ptr<storage::PartitionLog>(opened, opened->log.get());
   at.why_no_log = opened->why_no_log;
+  const offline::LogDirOnDisk& log_dir = look->data.log_dirs[on_disk->log_dir];
+  at.next_start.last_stop = log_dir.clean ? storage::StopKind::clean : storage::StopKind::unclean;
+  at.next_start.is_in_use = log_dir.in_use;
+  if (on_disk->recovery_point) at.next_start.recovery_point = *on_disk->recovery_point;
   at.cleaned_to = on_disk->cleaned_to;
   at.topic_id = on_disk->topic_id;
   if (const auto topic = look->data.image->topic(name.topic)) {

@@ -15,6 +15,7 @@
 #include "base/uuid.h"
 #include "inspector/api.h"
 #include "io/file_system.h"
+#include "storage/check/partition_check.h"
 #include "storage/cleaner/log_cleaner.h"
 #include "storage/log_config.h"
 #include "storage/partition_log.h"
@@ -41,6 +42,7 @@ struct PartitionAt {
   // stay in memory. Null where it could not be opened: then the files are shown as they are.
   std::shared_ptr<const storage::PartitionLog> log;
   std::string why_no_log;
+  storage::CheckContext next_start;  // what the next start of a broker will know of the directory; of one that runs, never read
   std::optional<Offset> cleaned_to;  // of cleaner-offset-checkpoint
   std::optional<storage::CleanerStatus> cleaner;  // of a broker that runs: LogCleaner::status()
   std::optional<std::int32_t> leader;

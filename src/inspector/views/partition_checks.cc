@@ -11,8 +11,9 @@
 namespace cordwood::inspector {
 
 Result<std::shared_ptr<const storage::PartitionCheck>> PartitionChecks::check(io::FileSystem& fs, const io::Path& directory,
-                                                                              const std::vector<io::DirectoryEntry>& names) {
-  std::string files;
+                                                                              const std::vector<io::DirectoryEntry>& names,
+                                                                              const storage::CheckContext& context) {
+  std::string files = fmt::format("{}/{}/{}/", context.recovery_point, static_cast<int>(context.last_stop), context.is_in_use);
   ByteCount size{0};
   std::size_t segments = 0;
   if (names.size() > kMostSegments * 8) return Error{Errc::limit, "it has too many files to be checked whole"};
@@ -35,8 +36,6 @@ Result<std::shared_ptr<const storage::PartitionCheck>> PartitionChecks::check(io
     if (kept_.front().files == files) return kept_.front().check;
     kept_.pop_front();
   }
-  storage::CheckContext context;
-  context.last_stop = storage::StopKind::unclean;
   auto check = std::make_shared<const storage::PartitionCheck>(TRY(storage::check_partition(fs, directory, context)));
   kept_.push_front({directory, std::move(files), check});
   if (kept_.size() > kKept) kept_.pop_back();

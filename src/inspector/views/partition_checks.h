@@ -23,14 +23,16 @@ class PartitionChecks {
   static constexpr std::size_t kMostSegments = 200;
   static constexpr std::size_t kKept = 32;
 
-  // As a start after a crash would check it. `names`: the entries of the directory. Errors: io, not_found; limit when it is too large.
+  // `names`: the entries of the directory; `next_start`: what the next start knows of it, on which what it will do depends.
+  // Errors: io, not_found; limit when it is too large.
   Result<std::shared_ptr<const storage::PartitionCheck>> check(io::FileSystem& fs, const io::Path& directory,
-                                                               const std::vector<io::DirectoryEntry>& names);
+                                                               const std::vector<io::DirectoryEntry>& names,
+                                                               const storage::CheckContext& next_start);
 
  private:
   struct Kept {
     io::Path directory;
-    std::string files;  // names, sizes and times
+    std::string files;  // names, sizes and times, and what the next start knows
     std::shared_ptr<const storage::PartitionCheck> check;
   };
 

@@ -292,7 +292,7 @@ void add_damage(const PartitionAt& at, const ExtentAt& extent, const std::vector
   std::string why_not = at.is_live ? "a broker writes here" : "there is no segment";
   bool is_checked = false;
   if (!at.is_live && !extent.segments.empty()) {
-    const auto check = look.checks.check(*at.fs, at.directory, entries);
+    const auto check = look.checks.check(*at.fs, at.directory, entries, at.next_start);
     is_checked = check.has_value();
     if (!check) why_not = check.error().message();
     if (check) {

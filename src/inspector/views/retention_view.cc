@@ -243,8 +243,8 @@ Result<api::Retention> view_retention(const PartitionAt& at, const api::Retentio
   answer.goes_records = judged.goes_records;
   const std::size_t total = extent.segments.size();
   answer.says = judged.goes_segments == 0
-                    ? fmt::format("{}none of {} segments goes now", answer.what_if ? "with these values " : "", total)
-                    : fmt::format("{}{} of {} segments go, with {} and {} offsets", answer.what_if ? "with these values " : "",
+                    ? fmt::format("{} of {} segments goes now", answer.what_if ? "With these values none" : "None", total)
+                    : fmt::format("{}{} of {} segments go, with {} and {} offsets", answer.what_if ? "With these values " : "",
                                   judged.goes_segments, total, offline::human_size(judged.goes_bytes), judged.goes_records);
   answer.says += fmt::format("; the broker looks every {}.", duration_words(at.retention_check_interval));
   if (at.partition.topic == kMetadataTopic) {

@@ -333,6 +333,15 @@ TEST(SegmentMapView, FlippedBytesInsideABatchAreMarked) {
     return row.position == at && row.file == "00000000000000000000.log" && row.first_offset == 15;
   })) << of_files->damage.front().says;
   EXPECT_EQ(of_files->damage_checked, "Every batch, index and snapshot was checked.");
+  // What the next start makes of it depends on how the last stop was; the same check is not taken for both.
+  PartitionAt at_rest = files_only(*w.world.fs);
+  SegmentMaps nothing_met(w.world.clock);
+  at_rest.next_start.last_stop = storage::StopKind::clean;
+  const std::string after_clean = view_partition(at_rest, {}, {nothing_met, checks}, kNow)->damage.front().says;
+  at_rest.next_start.last_stop = storage::StopKind::unclean;
+  const std::string after_crash = view_partition(at_rest, {}, {nothing_met, checks}, kNow)->damage.front().says;
+  EXPECT_THAT(after_clean, HasSubstr("at the next start: passed over"));
+  EXPECT_THAT(after_crash, HasSubstr("at the next start: kept"));
 }
 
 TEST(SegmentMapView, ChecksumsAreVerifiedOnFromWhereTheLastAnswerCame) {
