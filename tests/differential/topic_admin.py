@@ -46,6 +46,8 @@ class Side:
             return {k: self.plain(v, k) for k, v in value.items()}
         if isinstance(value, list):
             items = [self.plain(v) for v in value]
+            if key == "config_resources":
+                items.sort(key=lambda r: (r.get("resource_type", 0), r["resource_name"]))
             if key in ("topics", "responses", "results"):
                 items.sort(key=lambda t: (str(t.get("name")), str(t.get("topic_id")), t.get("error_code", 0)))
             return items
@@ -189,6 +191,13 @@ def questions():
             yield f"cluster, endpoint {endpoint}", "60_describe_cluster", version, {
                 "include_cluster_authorized_operations": True, "include_fenced_brokers": version == 2,
                 **({"endpoint_type": endpoint} if version else {})}
+
+    for kind, name, setting, value in ((32, "readers", "consumer.session.timeout.ms", "50000"), (16, "pushes", "interval.ms", "5000")):
+        yield "set", "44_incremental_alter_configs", 1, {"validate_only": False, "resources": [
+            {"resource_type": kind, "resource_name": name, "configs": [{"name": setting, "config_operation": 0, "value": value}]}]}
+    yield "resources that have settings", "74_list_config_resources", 0, {}
+    for types in ([], [2], [4], [8], [16], [32], [32, 16, 32], [16, 2], [0], [-1], [1], [3], [64], [99], [16, 99]):
+        yield f"resources of {types}", "74_list_config_resources", 1, {"resource_types": types}
 
     yield "delete no time", d, 6, {"topics": [{"name": "plain2"}], "timeout_ms": 0}
     for version in range(1, 6):

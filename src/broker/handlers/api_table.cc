@@ -36,6 +36,7 @@ constexpr std::array kApis = {
     ApiEntry{46, "ListPartitionReassignments", 0, 0, 0, handle_list_partition_reassignments},
     ApiEntry{47, "OffsetDelete", 0, 0, 0, handle_offset_delete},
     ApiEntry{60, "DescribeCluster", 0, 0, 2, handle_describe_cluster},
+    ApiEntry{74, "ListConfigResources", 0, 0, 1, handle_list_config_resources},
     ApiEntry{75, "DescribeTopicPartitions", 0, 0, 0, handle_describe_topic_partitions},
 };
 static_assert(std::ranges::is_sorted(kApis, {}, &ApiEntry::key));

@@ -55,6 +55,7 @@ void handle_alter_partition_reassignments(Broker&, Exchange);
 void handle_list_partition_reassignments(Broker&, Exchange);
 void handle_offset_delete(Broker&, Exchange);
 void handle_describe_cluster(Broker&, Exchange);
+void handle_list_config_resources(Broker&, Exchange);
 void handle_describe_topic_partitions(Broker&, Exchange);
 
 }  // namespace cordwood::broker

@@ -6,6 +6,7 @@
 #include "protocol/messages/alter_configs.h"
 #include "protocol/messages/describe_configs.h"
 #include "protocol/messages/incremental_alter_configs.h"
+#include "protocol/messages/list_config_resources.h"
 
 namespace cordwood::broker {
 namespace {
@@ -69,6 +70,25 @@ class ConfigHandlersTest : public ::testing::Test {
 
   TestBroker broker_;
 };
+
+TEST_F(ConfigHandlersTest, ListsTheResourcesOfEachType) {
+  const auto list = [&](std::vector<std::int8_t> types, std::int16_t version = 1) {
+    protocol::ListConfigResourcesRequest request;
+    request.resource_types = std::move(types);
+    const auto answer = broker_.call<protocol::ListConfigResourcesResponse>(request, version);
+    std::string all = std::to_string(protocol::to_wire(answer->error_code));
+    for (const auto& listed : answer->config_resources) all += fmt::format(" {}:{}", listed.resource_type, listed.resource_name);
+    return all;
+  };
+  EXPECT_EQ(list({}), "0 8:1 4:1 2:orders");
+  EXPECT_EQ(list({}, 0), "0");
+  EXPECT_EQ(outcome_of(setting(kGroup, "readers", "consumer.session.timeout.ms", "50000")), "0 -");
+  EXPECT_EQ(outcome_of(setting(kMetrics, "pushes", "interval.ms", "5000")), "0 -");
+  EXPECT_EQ(list({}), "0 32:readers 16:pushes 8:1 4:1 2:orders");
+  EXPECT_EQ(list({kTopic, kGroup, kTopic}), "0 32:readers 2:orders");
+  EXPECT_EQ(list({}, 0), "0 16:pushes");
+  for (const int none : {0, -1, 1, 3, 64, 99}) EXPECT_EQ(list({kTopic, static_cast<std::int8_t>(none)}), "35");
+}
 
 TEST_F(ConfigHandlersTest, DescribesEveryKindOfResource) {
   auto topic = describe(kTopic, "orders");
