@@ -93,7 +93,7 @@ void Coordinator::Impl::adopt(const metadata::Image& image) {
   {
     std::shared_lock lock(shards_mu);
     std::size_t wanted = topic ? topic->partitions.size() : 0;
-    if (wanted == shards.size() && static_cast<std::int32_t>(wanted) == partition_count) return;
+    if (wanted == shards.size() && (wanted > 0) == (partition_count > 0)) return;
   }
   std::map<PartitionId, std::shared_ptr<Shard>> next;
   if (topic) {
@@ -111,9 +111,14 @@ void Coordinator::Impl::adopt(const metadata::Image& image) {
     }
   }
   {
-    // From now on the groups of all partitions are known to be somewhere.
+    // From now on the groups of all partitions are known to be somewhere. Partitions that are added later change nothing before the next
+    // start, as with Kafka: groups that run must not move under their members.
     std::unique_lock lock(shards_mu);
-    partition_count = topic ? static_cast<std::int32_t>(topic->partitions.size()) : 0;
+    if (!topic) {
+      partition_count = 0;
+    } else if (partition_count == 0) {
+      partition_count = static_cast<std::int32_t>(topic->partitions.size());
+    }
   }
   std::set<PartitionId> failed;
   for (auto& shard : fresh) {

@@ -33,7 +33,7 @@ struct Coordinator::Impl : std::enable_shared_from_this<Impl> {
   Broker& broker;
   mutable std::shared_mutex shards_mu;
   std::map<PartitionId, std::shared_ptr<Shard>> shards;  // by shards_mu
-  std::int32_t partition_count = 0;                      // by shards_mu; 0: the topic does not exist
+  std::int32_t partition_count = 0;                      // by shards_mu; since it was first seen; 0: the topic does not exist
   std::set<PartitionId> unreadable;                      // by shards_mu; their records could not be replayed
   std::atomic<bool> stopped{false};
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "broker/broker_testing.h"
+#include "protocol/messages/create_partitions.h"
 #include "protocol/messages/find_coordinator.h"
 
 namespace cordwood::broker::groups {
@@ -367,6 +368,24 @@ TEST_F(CoordinatorTest, GroupsAndOffsetsSurviveARestart) {
   EXPECT_EQ(committed("simple"), 3);
   EXPECT_EQ(heartbeat(one.member_id, 1), ErrorCode::NONE) << "the member goes on as if nothing had happened";
   EXPECT_EQ(broker.call<SyncGroupResponse>(sync_request(one), 5)->assignment, to_vector(as_bytes("A")));
+}
+
+TEST_F(CoordinatorTest, AddedPartitionsOfTheOffsetsTopicMoveNoGroup) {
+  Joined one = stable_member();
+  EXPECT_EQ(commit(1, one.member_id, 42), ErrorCode::NONE);
+  CreatePartitionsRequest more;
+  more.timeout_ms = 30000;
+  auto& topic = more.topics.emplace_back();
+  topic.name = "__consumer_offsets";
+  // To a count at which the group's id would fall elsewhere.
+  const auto now = static_cast<std::int32_t>(broker->image()->topic("__consumer_offsets")->partitions.size());
+  std::int32_t count = now + 1;
+  while (partition_of("g", count) == partition_of("g", now)) ++count;
+  topic.count = count;
+  EXPECT_EQ(broker.call<CreatePartitionsResponse>(more, 3)->results.at(0).error_code, ErrorCode::NONE);
+  EXPECT_EQ(commit(1, one.member_id, 43), ErrorCode::NONE);
+  EXPECT_EQ(state(), "Stable");
+  EXPECT_EQ(committed(), 43);
 }
 
 TEST_F(CoordinatorTest, GroupsAndOffsetsSurviveCompaction) {

@@ -342,6 +342,11 @@ TEST(SegmentMapView, FlippedBytesInsideABatchAreMarked) {
   const std::string after_crash = view_partition(at_rest, {}, {nothing_met, checks}, kNow)->damage.front().says;
   EXPECT_THAT(after_clean, HasSubstr("at the next start: passed over"));
   EXPECT_THAT(after_crash, HasSubstr("at the next start: kept"));
+  // Where a broker writes, nothing is checked: what a cleaning has half done would look like damage.
+  at_rest.next_start.is_in_use = true;
+  const auto written = view_partition(at_rest, {}, {nothing_met, checks}, kNow);
+  EXPECT_TRUE(written->damage.empty());
+  EXPECT_THAT(written->damage_checked, HasSubstr("a broker writes here"));
 }
 
 TEST(SegmentMapView, ChecksumsAreVerifiedOnFromWhereTheLastAnswerCame) {
