@@ -38,8 +38,9 @@ Result<std::pair<bool, bool>> parse_policy(std::string_view text) {
   return std::pair(deletes, compacts);
 }
 
-std::string limit_words(const char* name, const std::string& value, storage::SettingSource source) {
+std::string limit_words(const char* name, const std::string& value, storage::SettingSource source, bool is_asked) {
   const auto from = [&]() -> const char* {
+    if (is_asked) return "as you ask";
     switch (source) {
       case storage::SettingSource::default_value: return "by default";
       case storage::SettingSource::static_broker: return "from server.properties";
@@ -52,14 +53,14 @@ std::string limit_words(const char* name, const std::string& value, storage::Set
   return fmt::format("{} is {}, {}", name, value, from());
 }
 
-std::string time_limit_words(const storage::RetentionLimits& limits) {
-  if (limits.retention_ms < DurationMs{0}) return limit_words("retention.ms", "no limit", limits.retention_ms_source);
-  return limit_words("retention.ms", duration_words(limits.retention_ms), limits.retention_ms_source);
+std::string time_limit_words(const storage::RetentionLimits& limits, const WhatIf& what_if) {
+  if (limits.retention_ms < DurationMs{0}) return limit_words("retention.ms", "no limit", limits.retention_ms_source, what_if.retention_ms);
+  return limit_words("retention.ms", duration_words(limits.retention_ms), limits.retention_ms_source, what_if.retention_ms);
 }
 
-std::string size_limit_words(const storage::RetentionLimits& limits) {
-  if (limits.retention_bytes < ByteCount{0}) return limit_words("retention.bytes", "no limit", limits.retention_bytes_source);
-  return limit_words("retention.bytes", offline::human_size(limits.retention_bytes), limits.retention_bytes_source);
+std::string size_limit_words(const storage::RetentionLimits& limits, const WhatIf& what_if) {
+  if (limits.retention_bytes < ByteCount{0}) return limit_words("retention.bytes", "no limit", limits.retention_bytes_source, what_if.retention_bytes);
+  return limit_words("retention.bytes", offline::human_size(limits.retention_bytes), limits.retention_bytes_source, what_if.retention_bytes);
 }
 
 std::string age_words(const storage::RetentionVerdict& verdict, TimestampMs now) {
@@ -86,29 +87,29 @@ std::string when_words(const storage::RetentionVerdict& verdict, TimestampMs now
 
 }  // namespace
 
-std::string plain_words(const storage::RetentionVerdict& verdict, TimestampMs now) {
+std::string plain_words(const storage::RetentionVerdict& verdict, TimestampMs now, const WhatIf& what_if) {
   const storage::RetentionLimits& limits = verdict.limits;
   if (verdict.goes) {
     switch (verdict.rule) {
       case storage::RetentionRule::log_start:
         return fmt::format("This segment goes: all of it lies below the log start {}.", verdict.log_start);
       case storage::RetentionRule::size:
-        return fmt::format("This segment goes: {}, and {} are left without it.", size_limit_words(limits),
+        return fmt::format("This segment goes: {}, and {} are left without it.", size_limit_words(limits, what_if),
                            offline::human_size(verdict.log_size_left));
-      default: return fmt::format("This segment goes: {}, {}.", age_words(verdict, now), time_limit_words(limits));
+      default: return fmt::format("This segment goes: {}, {}.", age_words(verdict, now), time_limit_words(limits, what_if));
     }
   }
   const std::string when = when_words(verdict, now);
   switch (verdict.hold) {
     case storage::RetentionHold::unlimited:
-      return fmt::format("This segment stays: {}, and {}.", time_limit_words(limits), size_limit_words(limits));
+      return fmt::format("This segment stays: {}, and {}.", time_limit_words(limits, what_if), size_limit_words(limits, what_if));
     case storage::RetentionHold::policy:
       return fmt::format("This segment stays: {}.",
-                         limit_words("cleanup.policy", "without delete", limits.cleanup_policy_source));
+                         limit_words("cleanup.policy", "without delete", limits.cleanup_policy_source, what_if.cleanup_policy));
     case storage::RetentionHold::within_limits:
     case storage::RetentionHold::future_timestamp: {
-      std::string why = limits.retention_ms >= DurationMs{0} ? fmt::format("{}, {}", age_words(verdict, now), time_limit_words(limits))
-                                                             : size_limit_words(limits);
+      std::string why = limits.retention_ms >= DurationMs{0} ? fmt::format("{}, {}", age_words(verdict, now), time_limit_words(limits, what_if))
+                                                             : size_limit_words(limits, what_if);
       if (verdict.unit == storage::TimestampUnit::seconds) why += " (its timestamps look like seconds, not milliseconds)";
       if (verdict.unit == storage::TimestampUnit::microseconds) why += " (its timestamps look like microseconds, not milliseconds)";
       if (verdict.unit == storage::TimestampUnit::nanoseconds) why += " (its timestamps look like nanoseconds, not milliseconds)";
@@ -214,6 +215,7 @@ Result<api::Retention> view_retention(const PartitionAt& at, const api::Retentio
   }
   answer.now_ms = now.value;
   answer.what_if = query.retention_ms || query.retention_bytes || query.cleanup_policy || query.at_ms;
+  const WhatIf what_if{query.retention_ms.has_value(), query.retention_bytes.has_value(), query.cleanup_policy.has_value()};
   answer.check_interval_ms = at.retention_check_interval.value;
   const auto setting = [&](const char* name, std::string value, storage::SettingSource source, bool is_callers) {
     api::Setting shown{name, std::move(value), source_words(source), {}, {}};
@@ -236,7 +238,7 @@ Result<api::Retention> view_retention(const PartitionAt& at, const api::Retentio
   const JudgedSegments judged =
       judge_segments(at, extent, sizes, storage::RetentionLimits::of(config), now, 0, kMostVerdicts);
   for (const storage::RetentionVerdict& verdict : judged.verdicts) {
-    answer.verdicts.push_back(shown_verdict(verdict, plain_words(verdict, now)));
+    answer.verdicts.push_back(shown_verdict(verdict, plain_words(verdict, now, what_if)));
   }
   answer.goes_segments = judged.goes_segments;
   answer.goes_bytes = judged.goes_bytes.value;

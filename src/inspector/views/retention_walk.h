@@ -26,8 +26,15 @@ inline constexpr int kMostTimestampsRead = 4000;
 JudgedSegments judge_segments(const PartitionAt& at, const ExtentAt& extent, const std::vector<ByteCount>& sizes,
                               const storage::RetentionLimits& limits, TimestampMs now, std::size_t from, std::size_t end);
 
+// Which settings are not those of the topic, but a question's.
+struct WhatIf {
+  bool retention_ms = false;
+  bool retention_bytes = false;
+  bool cleanup_policy = false;
+};
+
 // In plain words: "This segment stays: its newest record is 3 h old, retention.ms is 7 days, from the broker default."
-std::string plain_words(const storage::RetentionVerdict& verdict, TimestampMs now);
+std::string plain_words(const storage::RetentionVerdict& verdict, TimestampMs now, const WhatIf& what_if = {});
 
 // Of every segment of the extent, by the log or by a look at the file.
 std::vector<ByteCount> sizes_of(const PartitionAt& at, const ExtentAt& extent);

@@ -567,6 +567,8 @@ TEST(RetentionView, WhatIf) {
   EXPECT_EQ(all->goes_records, 60);
   EXPECT_EQ(all->verdicts[0].rule, "time");
   EXPECT_EQ(all->retention_ms.source, "what if");
+  EXPECT_THAT(all->verdicts[0].says, HasSubstr("retention.ms is 1 ms, as you ask"));
+  EXPECT_THAT(now->verdicts[0].says, HasSubstr("by default"));
   query.retention_ms.reset();
   query.cleanup_policy = "compact";
   EXPECT_EQ(view_retention(w.at, query, kNow)->verdicts[0].hold, "policy");

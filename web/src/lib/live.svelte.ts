@@ -203,6 +203,7 @@ class Live {
     for (const tick of ticks) for (const topic of tick.topics) this.topics.set(topic.name, topic);
     this.tick = last;
     this.lastMs = Date.now();
+    if (this.state === 'lost') session.askAgain();
     this.state = 'live';
     this.reason = null;
     this.retryAtMs = null;

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { kNow, tickAt } from '../../fixtures/shell';
 import { grown, kUpdateEveryMs, type live as Live } from './live.svelte';
+import type { session as Session } from './session.svelte';
 
 let live: typeof Live;
+let session: typeof Session;
 let send: (text: string) => void;
 let end: () => void;
 let status: number;
@@ -26,6 +28,7 @@ beforeEach(async () => {
     return Promise.resolve(new Response(body));
   });
   ({ live } = await import('./live.svelte'));
+  ({ session } = await import('./session.svelte'));
 });
 afterEach(() => {
   live.pause();
@@ -83,10 +86,16 @@ describe('live', () => {
     end();
     await pass(1);
     expect(live.state).toBe('lost');
+    const round = session.round;
     await pass(500);
     send(tick(1));
     await pass(1);
     expect(live.state).toBe('live');
+    // What could not be had meanwhile is asked for again, once.
+    expect(session.round).toBe(round + 1);
+    send(tick(2));
+    await pass(300);
+    expect(session.round).toBe(round + 1);
     await pass(15_001);
     expect(live.state).toBe('lost');
   });

@@ -5,17 +5,21 @@ class Session {
   token = $state<string | null>(read());
   /** A request was refused for want of the right token: the page asks for it. */
   refused = $state(false);
-  /** Grows with each token: views that failed ask again. */
+  /** Grows with each token, and when the inspector is there again: views that failed ask again. */
   round = $state(0);
 
   refuse(): void {
     this.refused = true;
   }
 
+  askAgain(): void {
+    this.round += 1;
+  }
+
   accept(token: string): void {
     this.token = token;
     this.refused = false;
-    this.round += 1;
+    this.askAgain();
     try {
       sessionStorage.setItem(kKey, token);
     } catch {
