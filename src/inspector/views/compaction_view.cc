@@ -221,7 +221,7 @@ Result<api::CompactionPreview> view_compaction_keys(const PartitionAt& at, const
     return is_full ? record::Walk::stop : record::Walk::go_on;
   }));
   answer.scanned_bytes = walk.scanned.value;
-  answer.complete = walk.complete && !is_full;
+  answer.complete = walk.complete && !is_full && unread == 0;
   answer.keys_total = static_cast<std::int64_t>(keys.size());
   // Inflated sizes weigh the records; the sum is what the batches take as they lie.
   std::int64_t all = 0;
@@ -258,7 +258,9 @@ Result<api::CompactionPreview> view_compaction_keys(const PartitionAt& at, const
                             answer.bytes_after, answer.bytes_before);
   if (keyless > 0) answer.says += fmt::format(" {} without a key would be dropped.", records_words(keyless));
   if (aborted_records > 0) answer.says += fmt::format(" {} of aborted transactions go.", records_words(aborted_records));
-  if (!answer.complete) answer.says += " Only the beginning of the log was looked at.";
+  if (!walk.complete || is_full) answer.says += " Only the beginning of the log was looked at.";
+  if (unread > 0) answer.says += fmt::format(" {} of batches that cannot be read are left out.", offline::human_size(ByteCount{unread}));
+  if (!walk.problem.empty()) answer.says += fmt::format(" {}.", walk.problem);
   if (!at.config.cleanup_compact) answer.says += " This is what compaction would do: the topic's cleanup.policy has no compact.";
   answer.says += " The active segment counts too, though the cleaner leaves it alone until it is closed; bytes are an estimate.";
   return answer;

@@ -77,7 +77,7 @@ void add_batch(const FoundLogRecord& found, Steps& steps) {
     if (codec && *codec != record::Codec::none) says += fmt::format(", compressed with {}", record::to_string(*codec));
     if (found.header->is_transactional()) says += found.aborted ? ", in a transaction that was aborted" : ", in a transaction";
   }
-  api::LifeStep& step = steps.add(api::LifeStage::batch, true, says + ".", known_time(TimestampMs{found.record.timestamp_ms}));
+  api::LifeStep& step = steps.add(api::LifeStage::batch, true, says + "." + (found.problem.empty() ? "" : " " + found.problem + "."), known_time(TimestampMs{found.record.timestamp_ms}));
   const std::string log = storage::segment_file_name(found.segment.base, storage::kLogSuffix);
   fact(step, "place in the batch", fmt::format("{}", found.record.index_in_batch), log);
   if (!found.header) {

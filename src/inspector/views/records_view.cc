@@ -60,6 +60,10 @@ Result<EntryWalk> walk_log(const PartitionAt& at, const ExtentAt& extent, Offset
         if (static_cast<std::int64_t>(bytes.size()) < info.size.value) break;
         EntryAt entry{*open, info, bytes, {}};
         if (info.magic >= 2) entry.header = TRY(record::read_header(bytes));
+        if (entry.header && !record::BatchView(bytes).crc_is_valid()) {
+          note(fmt::format("{}: the batch at position {} (offsets {} to {}) has a wrong checksum: its records may not be what was written", open->name,
+                           info.position, info.base_offset, info.last_offset));
+        }
         if (visit(entry) == record::Walk::stop) return walk;
       }
       if (info.last_offset == Offset{INT64_MAX}) break;
@@ -152,7 +156,10 @@ Result<FoundLogRecord> find_log_record(const PartitionAt& at, const ExtentAt& ex
     if (!walked && !found) why = walked.error().message();
     return record::Walk::stop;
   }));
-  if (found) return std::move(*found);
+  if (found) {
+    found->problem = walk.problem;
+    return std::move(*found);
+  }
   if (why.empty()) why = walk.problem;
   if (!why.empty()) return Error{Errc::not_found, fmt::format("Offset {} cannot be read: {}.", offset, why)};
   return Error{Errc::not_found,

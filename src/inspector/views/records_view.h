@@ -38,6 +38,7 @@ struct FoundLogRecord {
   bool aborted = false;
   std::optional<ByteVector> key;
   bool has_value = true;
+  std::string problem;  // of its batch; empty where there is none
 };
 Result<FoundLogRecord> find_log_record(const PartitionAt& at, const ExtentAt& extent, Offset offset);
 

@@ -333,6 +333,11 @@ TEST(SegmentMapView, FlippedBytesInsideABatchAreMarked) {
     return row.position == at && row.file == "00000000000000000000.log" && row.first_offset == 15;
   })) << of_files->damage.front().says;
   EXPECT_EQ(of_files->damage_checked, "Every batch, index and snapshot was checked.");
+  // Whoever reads its records is told, and so is who asks for one of them; of the others nothing is said.
+  EXPECT_THAT(*view_records(w.at, {"t", 0, 15, {}})->says, HasSubstr("wrong checksum"));
+  EXPECT_FALSE(view_records(w.at, {"t", 0, 18, {}})->says.has_value());
+  const auto told = view_life(w.at, {"t", 0, 16}, kNow);
+  EXPECT_TRUE(std::ranges::any_of(told->steps, [](const api::LifeStep& step) { return step.says.find("wrong checksum") != std::string::npos; }));
   // What the next start makes of it depends on how the last stop was; the same check is not taken for both.
   PartitionAt at_rest = files_only(*w.world.fs);
   SegmentMaps nothing_met(w.world.clock);
