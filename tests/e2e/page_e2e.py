@@ -7,6 +7,7 @@ on errors of the page, on what axe finds, on wrong numbers and on long tasks (of
   page_e2e.py SCRIPT...       these only: `page_e2e.py partition zoom`
   page_e2e.py shots DIR       pictures of each view instead, for `./dev shots`
 """
+import contextlib
 import os
 import re
 import shutil
@@ -35,9 +36,56 @@ def own(*words, stdin=None):
     return done.stdout
 
 
+class Turns:
+    """Scripts run side by side, or one of them alone."""
+
+    def __init__(self):
+        self.changed = threading.Condition()
+        self.running = 0
+        self.alone = False
+
+    @contextlib.contextmanager
+    def beside_others(self):
+        with self.changed:
+            self.changed.wait_for(lambda: not self.alone)
+            self.running += 1
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.running -= 1
+                self.changed.notify_all()
+
+    @contextlib.contextmanager
+    def by_itself(self):
+        with self.changed:
+            self.changed.wait_for(lambda: not self.alone)
+            self.alone = True
+            self.changed.wait_for(lambda: self.running == 0)
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.alone = False
+                self.changed.notify_all()
+
+
+TURNS = Turns()
+
+
 def node(script, address, *words):
-    done = subprocess.run(["node", os.path.join("e2e", f"{script}.mjs"), address, *words], cwd=WEB, capture_output=True, text=True,
-                          timeout=900, check=False)
+    def run():
+        return subprocess.run(["node", os.path.join("e2e", f"{script}.mjs"), address, *words], cwd=WEB, capture_output=True, text=True,
+                              timeout=900, check=False)
+
+    with TURNS.beside_others():
+        done = run()
+    found = done.stdout.strip().splitlines()[:-1]
+    if done.returncode != 0 and found and all("has no task over 100 ms" in line for line in found):
+        # Two that share a processor's core make each other's time of it longer. What is truly long is long again.
+        print(f"{script}: {'; '.join(found)}; once more, with nothing beside it", flush=True)
+        with TURNS.by_itself():
+            done = run()
     check_equal(done.returncode, 0, f"{script} {' '.join(words)}:\n{done.stdout[-6000:]}\n{done.stderr[-3000:]}")
     return done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""
 
