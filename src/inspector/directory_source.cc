@@ -11,6 +11,7 @@
 #include "inspector/settings_text.h"
 #include "inspector/views/retention_walk.h"
 #include "io/overlay_file_system.h"
+#include "offline/session_clock.h"
 #include "storage/partition_log.h"
 
 namespace cordwood::inspector {
@@ -106,19 +107,8 @@ struct DirectorySource::Look {
 };
 
 struct DirectorySource::Opened {
-  // A log's environment wants a clock that may be changed; this one is only read.
-  class BorrowedClock final : public Clock {
-   public:
-    explicit BorrowedClock(const Clock& clock) : clock_(clock) {}
-    TimestampMs now() const override { return clock_.now(); }
-    MonotonicNs monotonic() const override { return clock_.monotonic(); }
-
-   private:
-    const Clock& clock_;
-  };
-
   Opened(io::FileSystem& fs, const Clock& time) : clock(time), overlay(fs, time) {}
-  BorrowedClock clock;
+  offline::SessionClock clock;
   MemoryLogger logger;
   io::OverlayFileSystem overlay;
   PartitionOnDisk on_disk;  // as it was opened
