@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "broker/metadata/topic_name.h"
 #include "offline/change_report.h"
 #include "offline/data_directory.h"
 #include "storage/directory_files.h"
@@ -33,7 +34,7 @@ Result<bool> flag_of(const boost::json::object& object, std::string_view field) 
   return value->as_bool();
 }
 
-// All partitions of the broker, by topic and number.
+// All partitions of the broker that may be changed, by topic and number: not the metadata log, which the inspector shows as well.
 Result<std::vector<TopicPartition>> list_partitions(cli::InspectorClient& inspector) {
   constexpr std::int64_t kMostPartitions = 10'000'000;
   std::vector<TopicPartition> partitions;
@@ -45,6 +46,7 @@ Result<std::vector<TopicPartition>> list_partitions(cli::InspectorClient& inspec
     for (const boost::json::value& row : rows->as_array()) {
       if (!row.is_object()) return odd_answer("rows");
       const std::string topic = TRY(text_field(row.as_object(), "name"));
+      if (topic == broker::metadata::kClusterMetadata) continue;
       const std::int64_t count = TRY(number_of(row.as_object(), "partitions"));
       if (count < 0 || count > kMostPartitions - static_cast<std::int64_t>(partitions.size())) return odd_answer("partitions");
       for (std::int32_t i = 0; i < static_cast<std::int32_t>(count); ++i) partitions.push_back({topic, PartitionId{i}});

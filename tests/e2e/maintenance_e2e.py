@@ -50,6 +50,8 @@ def rolls_and_retains(broker, url):
     check_equal(line, {"command": "roll", "topic": "orders", "partition": int(filled[-1]), "says": "The active segment is empty and stays."}, "roll --json")
 
     check_equal(own("retain", "--inspector", url), "", "retention where all may stay")
+    # Of all partitions: the metadata log is shown by the inspector, and is nobody's to change.
+    check("__cluster_metadata" not in own("reindex", "--inspector", url), "the metadata log was asked to be changed")
     own("configs", "--bootstrap-server", broker.address(), "--alter", "--topic", "orders", "--add-config", "retention.ms=1")
     code, out, err = ask("retain", "--inspector", url, "--dry-run")
     check_equal((code, err), (0, "cordwood retain: nothing was changed (--dry-run)\n"), "retain --dry-run")
