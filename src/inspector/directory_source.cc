@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "broker/directory_claim.h"
 #include "broker/metadata/metadata_log.h"
+#include "broker/metadata/topic_name.h"
 #include "inspector/settings_text.h"
 #include "inspector/views/retention_walk.h"
 #include "io/overlay_file_system.h"
@@ -27,7 +28,6 @@ constexpr std::size_t kOpenLogs = 8;
 constexpr std::size_t kOpenSegments = 512;
 // More than this is not checked byte by byte, as a start after a crash would do it: the log is opened as if it had been closed well.
 constexpr ByteCount kMostRecovered{256 * MiB};
-constexpr std::string_view kMetadataTopicName = "__cluster_metadata";
 
 ByteCount size_of(const PartitionOnDisk& partition) {
   ByteCount size{0};
@@ -52,7 +52,7 @@ Offset least_end_of(const PartitionOnDisk& partition) {
 // Segments of the metadata log go when snapshots hold what they tell, whatever the settings of topics say.
 storage::LogConfig log_config_of(const offline::DataDirectory& data, const std::string& topic) {
   storage::LogConfig config = data.config_of(topic);
-  if (topic == kMetadataTopicName) {
+  if (topic == broker::metadata::kClusterMetadata) {
     config.cleanup_delete = config.cleanup_compact = false;
     config.retention_ms = DurationMs{-1};
   }
@@ -91,7 +91,7 @@ struct DirectorySource::Look {
     return found;
   }
   api::PartitionState state_of(const PartitionOnDisk& partition) const {
-    const bool is_known = !data.has_metadata || partition.partition.topic == kMetadataTopicName ||
+    const bool is_known = !data.has_metadata || partition.partition.topic == broker::metadata::kClusterMetadata ||
                           broker::claim_of(*data.image, data.config.node_id, partition.partition, partition.topic_id) ==
                               storage::DirectoryClaim::ours;
     if (partition.kind == Kind::current && !is_known) return api::PartitionState::stray;
@@ -284,7 +284,7 @@ Result<api::Topic> DirectorySource::topic(const std::string& name) {
   topic.name = name;
   topic.internal = facts->internal;
   if (facts->topic_id) topic.topic_id = facts->topic_id->to_string();
-  if (name != kMetadataTopicName) topic.settings = settings_of(look->data.config, image, name);
+  if (name != broker::metadata::kClusterMetadata) topic.settings = settings_of(look->data.config, image, name);
   const auto known = image.topic(name);
   const auto add_replicas = [](api::PartitionRow& row, const broker::metadata::PartitionState& state) {
     if (state.leader) row.leader = state.leader->value;
@@ -349,7 +349,7 @@ std::shared_ptr<DirectorySource::Opened> DirectorySource::open_log(const std::sh
   storage::OpenOptions options;
   options.config = log_config_of(look->data, on_disk.partition.topic);
   options.producer.expiration_ms = look->data.config.producer_id_expiration_ms;
-  options.is_metadata_log = on_disk.partition.topic == kMetadataTopicName;
+  options.is_metadata_log = on_disk.partition.topic == broker::metadata::kClusterMetadata;
   if (on_disk.log_start) options.log_start_checkpoint = *on_disk.log_start;
   if (on_disk.recovery_point) options.recovery_point_checkpoint = *on_disk.recovery_point;
   if (on_disk.high_watermark) options.high_watermark_checkpoint = *on_disk.high_watermark;
@@ -419,7 +419,7 @@ Result<PartitionAt> DirectorySource::partition(const TopicPartition& name) {
     for (const NodeId node : state->replicas) at.replicas.push_back(node.value);
     for (const NodeId node : state->isr) at.isr.push_back(node.value);
   }
-  if (name.topic != kMetadataTopicName) at.settings = settings_of(look->data.config, *look->data.image, name.topic);
+  if (name.topic != broker::metadata::kClusterMetadata) at.settings = settings_of(look->data.config, *look->data.image, name.topic);
   at.retention_check_interval = look->data.config.log_retention_check_interval_ms;
   const auto groups = groups_of(look);
   for (const GroupFacts& group : groups->groups) {

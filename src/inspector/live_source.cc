@@ -7,6 +7,7 @@
 
 #include "broker/broker.h"
 #include "broker/configs/topic_configs.h"
+#include "broker/metadata/topic_name.h"
 #include "client/groups.h"
 #include "inspector/settings_text.h"
 
@@ -20,8 +21,7 @@ constexpr DurationMs kSampleDistance{200};
 constexpr DurationMs kLongestRateWindow{6'000};
 
 // The log of the metadata: no topic of the image, and no partition of the table.
-constexpr std::string_view kMetadataLogTopic = "__cluster_metadata";
-bool is_metadata(const TopicPartition& name) { return name.topic == kMetadataLogTopic && name.partition == PartitionId{0}; }
+bool is_metadata(const TopicPartition& name) { return name.topic == broker::metadata::kClusterMetadata && name.partition == PartitionId{0}; }
 
 bool is_internal(std::string_view topic) { return topic.starts_with("__"); }
 
@@ -147,7 +147,7 @@ std::shared_ptr<const TopicTable> LiveSource::topics() {
   }
   const auto metadata = view_.metadata_log();
   TopicFacts& facts = table->topics.emplace_back();
-  facts.name = kMetadataLogTopic;
+  facts.name = broker::metadata::kClusterMetadata;
   facts.topic_id = kMetadataTopicId;
   facts.internal = true;
   facts.partitions = 1;
@@ -166,7 +166,7 @@ std::optional<RateMeter::Rate> LiveSource::rate_of(const broker::Partition& part
 }
 
 std::string LiveSource::cleanup_policy(const std::string& topic) {
-  if (topic == kMetadataLogTopic) return "none";
+  if (topic == broker::metadata::kClusterMetadata) return "none";
   const storage::LogConfig config = broker::configs::make_log_config(view_.config(), *view_.image(), topic);
   if (config.cleanup_compact) return config.cleanup_delete ? "compact,delete" : "compact";
   return config.cleanup_delete ? "delete" : "none";
@@ -179,7 +179,7 @@ api::PartitionState LiveSource::state_of(const TopicPartition& name, const broke
 }
 
 Result<api::Topic> LiveSource::topic(const std::string& name) {
-  if (name == kMetadataLogTopic) return metadata_topic();
+  if (name == broker::metadata::kClusterMetadata) return metadata_topic();
   topics();  // so that there is something to compare with when rates are wanted
   const auto image = view_.image();
   const auto state = image->topic(name);
@@ -224,7 +224,7 @@ Result<api::Topic> LiveSource::topic(const std::string& name) {
 api::Topic LiveSource::metadata_topic() const {
   const auto log = view_.metadata_log();
   api::Topic topic;
-  topic.name = kMetadataLogTopic;
+  topic.name = broker::metadata::kClusterMetadata;
   topic.topic_id = kMetadataTopicId.to_string();
   topic.internal = true;
   api::PartitionRow& row = topic.partitions.emplace_back();
@@ -242,7 +242,7 @@ api::Topic LiveSource::metadata_topic() const {
 
 PartitionAt LiveSource::metadata_partition() const {
   PartitionAt at;
-  at.partition = {std::string(kMetadataLogTopic), PartitionId{0}};
+  at.partition = {std::string(broker::metadata::kClusterMetadata), PartitionId{0}};
   at.topic_id = kMetadataTopicId;
   at.fs = &view_.files();
   at.is_live = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inspector/engine_values.h"
+#include "broker/metadata/topic_name.h"
 #include "inspector/settings_text.h"
 #include "inspector/views/partition_files.h"
 #include "inspector/views/retention_walk.h"
@@ -14,7 +15,6 @@
 namespace cordwood::inspector {
 namespace {
 
-constexpr std::string_view kMetadataTopic = "__cluster_metadata";
 
 // A comma-separated list of "delete" and "compact", or nothing.
 Result<std::pair<bool, bool>> parse_policy(std::string_view text) {
@@ -249,7 +249,7 @@ Result<api::Retention> view_retention(const PartitionAt& at, const api::Retentio
                     : fmt::format("{}{} of {} segments go, with {} and {} offsets", answer.what_if ? "With these values " : "",
                                   judged.goes_segments, total, offline::human_size(judged.goes_bytes), judged.goes_records);
   answer.says += fmt::format("; the broker looks every {}.", duration_words(at.retention_check_interval));
-  if (at.partition.topic == kMetadataTopic) {
+  if (at.partition.topic == broker::metadata::kClusterMetadata) {
     answer.says = "The metadata log knows no such rules: a segment goes once a snapshot that is kept holds all that it tells (metadata.max.retention.bytes, "
                   "metadata.max.retention.ms).";
   }
